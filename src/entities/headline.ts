@@ -31,13 +31,16 @@ export interface ShownFailure {
   readonly about: readonly Sentence[];
 }
 
+/**
+ * Null if the shown state of a valve is certainly the current one. `unsure`: the cloud does not say whether its links are up.
+ * `checked`: only one reading says that a link is down, and the next one decides. `hub_unread`: recent lists did not have its
+ * hub.
+ */
+export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | 'hub_unread' | null;
+
 export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
-  /** Whether the shown state is certainly the current one: it is fresh, and the valve and its hub are reachable. */
-  readonly isSure: boolean;
-  readonly isReachable: boolean;
-  /** Whether only one reading says that its link is down. The next reading decides. */
-  readonly isChecked: boolean;
+  readonly doubt: Doubt;
   /** Whether a pressure test runs. It closes the valve for a while, whatever position is shown. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
@@ -91,6 +94,11 @@ function pausesIn({ pauses }: HeadlineFacts): readonly Sentence[] {
   });
 }
 
+/** Doubts that have stories of their own. */
+const isTold: readonly Doubt[] = ['unreachable', 'checked', 'hub_unread'];
+
+const isHubUnread = ({ doubt }: HeadlineValve) => doubt === 'hub_unread';
+
 /** What matters now, the most serious first. */
 function storiesOf(facts: HeadlineFacts): Headline[] {
   const { cloud, isLoading, valves } = facts;
@@ -103,15 +111,18 @@ function storiesOf(facts: HeadlineFacts): Headline[] {
   const others = isNotice ? valves : valves.filter((each) => each !== worst?.valve);
   const gap = gapIn(facts);
   const isUnclear = (each: HeadlineValve) =>
-    !isPlaceKnown(each) && !each.isFaulty && each.isReachable && !each.isChecked && each.failed === null;
+    !isPlaceKnown(each) && !each.isFaulty && each.failed === null && !isTold.includes(each.doubt);
   const troubles = [
     ...about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts, others).map(
       (story) => ({ ...story, details: [{ text: 'fault_advice' } as const] }),
     ),
     ...offlineStory(facts, others),
-    ...about(({ isChecked }) => isChecked, 'warning', 'valve_checked', 'valves_checked', facts, others),
+    ...about(({ doubt }) => doubt === 'checked', 'warning', 'valve_checked', 'valves_checked', facts, others),
     // The story of an alert says that its valve did not close.
     ...failedStory(facts, isNotice || !isLeftOpen(worst?.valve) ? valves : others),
+    ...(gap === 'connecting_cloud' || gap === 'reading_account'
+      ? []
+      : about(isHubUnread, 'unknown', 'valve_hub_unread', 'valves_hub_unread', facts, others)),
     // Until the lists were read, nothing else is expected.
     ...(gap === null || gap === 'alerts_unknown'
       ? about(isUnclear, 'unknown', 'valve_unknown', 'valves_unknown', facts, others)
@@ -159,16 +170,21 @@ function alertStory(worst: PlacedAlert, facts: HeadlineFacts): Headline {
   const { unconfirmedSince: at } = facts;
   const unconfirmed: Sentence[] = at === null ? [] : [{ text: 'alerts_unconfirmed', values: { at } }];
   const water = waterOf(worst.valve, facts);
-  const isOff = water.some(({ text }) => text === 'water_off');
-  const isLeak = worst.alert.type === 'water_presence_detected';
-  const advice = isLeak && !isOff ? leakAdvice(worst.valve, facts) : null;
-  const elsewhere: Sentence[] = advice === 'advice_leak_watch_only' ? [{ text: 'close_elsewhere' }] : [];
-  return say(worst.alert.urgency, [alertSentence(worst), ...water, ...elsewhere], unconfirmed);
+  const todo = worst.alert.type === 'water_presence_detected' ? closingOf(worst, facts, water) : [];
+  return say(worst.alert.urgency, [alertSentence(worst), ...water, ...todo], unconfirmed);
+}
+
+/** How to close the valve of a leak, if not from here, and if the sentence about the water does not say it. */
+function closingOf({ valve }: PlacedAlert, facts: HeadlineFacts, [water]: readonly Sentence[]): Sentence[] {
+  const advice = water?.text === 'water_off' ? null : leakAdvice(valve, facts);
+  if (advice === 'advice_leak_watch_only') return [{ text: 'close_elsewhere' }];
+  const isUnsaid = advice === 'advice_leak_by_hand' && water?.text === 'its_valve_unknown';
+  return isUnsaid ? [{ text: 'close_by_hand' }] : [];
 }
 
 /** The story of the valves that are offline. A hub is named if it is the reason of several, and of all of them. */
 function offlineStory(facts: HeadlineFacts, candidates: readonly HeadlineValve[]): Headline[] {
-  const meant = candidates.filter(({ isReachable }) => !isReachable);
+  const meant = candidates.filter(({ doubt }) => doubt === 'unreachable');
   const [first] = meant;
   const isOneHub = meant.length > 1 && meant.every(({ offlineHub }) => offlineHub === first?.offlineHub);
   if (first?.offlineHub && isOneHub) {
@@ -243,8 +259,8 @@ function problemsOf({ cloud, broker, health, isLoading }: HeadlineFacts): Senten
 }
 
 /** Whether it is known where the valve stands or moves now. */
-function isPlaceKnown({ isSure, isTesting, valve }: HeadlineValve): boolean {
-  return isSure && (isTesting || valve !== null);
+function isPlaceKnown({ doubt, isTesting, valve }: HeadlineValve): boolean {
+  return doubt === null && (isTesting || valve !== null);
 }
 
 /** The sentence about low batteries of which no alert tells. */
@@ -258,15 +274,15 @@ function lowBatteries({ valves, alerts }: HeadlineFacts): Sentence[] {
 
 const batteryTypes: readonly (string | null)[] = ['low_battery_level', 'battery_too_low_to_move_handle'];
 
-function isMoving({ isSure, valve }: HeadlineValve): boolean {
-  return isSure && (valve === 'closing' || valve === 'opening');
+function isMoving({ doubt, valve }: HeadlineValve): boolean {
+  return doubt === null && (valve === 'closing' || valve === 'opening');
 }
 
 /** Whether its valve was to close, and certainly did not: somebody has to close it by hand. */
 function isLeftOpen(own: HeadlineValve | null | undefined): boolean {
-  if (!own?.failed || !own.isReachable || own.valve === 'closed' || isMoving(own)) return false;
+  if (!own?.failed || own.doubt === 'unreachable' || own.valve === 'closed' || isMoving(own)) return false;
   const { text } = own.failed;
-  const isKnown = text === 'not_confirmed_close' || (own.isSure && own.valve === 'open');
+  const isKnown = text === 'not_confirmed_close' || (own.doubt === null && own.valve === 'open');
   return text.endsWith('_close') && isKnown;
 }
 
@@ -275,8 +291,8 @@ function stateOf(own: HeadlineValve) {
   if (isLeftOpen(own)) return 'its_valve_not_closed';
   if (own.isTesting) return 'its_valve_testing';
   if (own.isFaulty) return 'its_valve_faulty';
-  if (!own.isReachable) return 'its_valve_offline';
-  if (!own.isSure || own.valve === null) return 'its_valve_unknown';
+  if (own.doubt === 'unreachable') return 'its_valve_offline';
+  if (own.doubt !== null || own.valve === null) return 'its_valve_unknown';
   return `its_valve_${own.valve}` as const;
 }
 
@@ -303,7 +319,7 @@ export function leakAdvice(own: HeadlineValve | null, { cloud, isWatchOnly }: Br
 function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isComplete }: HeadlineFacts): Sentence[] {
   if (isLeftOpen(own)) return [{ text: 'its_valve_not_closed' }];
   const first = valves[0]?.valve;
-  const isAlike = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve === first;
+  const isAlike = (each: HeadlineValve) => each.doubt === null && !each.isTesting && each.valve === first;
   if (isComplete && !mayHaveMore && valves.every(isAlike)) {
     if (first === 'open') return [{ text: 'water_on' }];
     if (first === 'closed') return [{ text: 'water_off' }];

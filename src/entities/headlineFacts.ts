@@ -17,6 +17,7 @@ import type { Sentence } from '../texts/texts.ts';
 import { alertsOf, shortenedName } from './alerts.ts';
 import {
   type DeviceTitle,
+  type Doubt,
   type HeadlineFacts,
   type HeadlineValve,
   headlineOf,
@@ -38,12 +39,6 @@ interface Scope extends BridgeFacts {
   /** Since when the oldest of `incidents` was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
 }
-
-/**
- * Null if the shown state of a valve is the current one. `unsure`: the cloud does not say whether its links are
- * up, or its hub could not be read. `checked`: only one reading says that a link is down, and the next one decides.
- */
-export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | null;
 
 /**
  * The sentences of a property's summary. If the account has only one property, the status page shows the same
@@ -110,9 +105,7 @@ export function headlineValve(view: SonicView, place: DeviceTitle, isFresh: bool
   return {
     ...place,
     valve: valveSeen(view),
-    isSure,
-    isReachable: doubt !== 'unreachable',
-    isChecked: doubt === 'checked',
+    doubt,
     isTesting: isSure && state === 'pressure_test',
     isFaulty: isSure && state === 'faulty',
     isBatteryLow: isBatteryLow(sonic.battery) === true,
@@ -161,7 +154,8 @@ export function doubtOf({ reach, isChecked }: SonicView, isFresh: boolean): Doub
   if (!isFresh || reach === 'stale') return 'old';
   if (isChecked && isAvailable(reach)) return 'checked';
   if (reach === 'up') return null;
-  return reach === 'unknown' || reach === 'hub_unread' ? 'unsure' : 'unreachable';
+  if (reach === 'hub_unread') return reach;
+  return reach === 'unknown' ? 'unsure' : 'unreachable';
 }
 
 /** False during an outage: the headline then says that the water is not known. */

@@ -103,7 +103,7 @@ function valvesWithoutHub(store: Store): string[] {
   const names = listNames(ids.map((id) => store.label('sonic', id)));
   return ids.length === 0
     ? []
-    : [`The last list of hubs does not have the hub of valve ${names}. The valve is shown as offline`];
+    : [`The last list of hubs does not have the hub of valve ${names}. The valve is shown as unavailable`];
 }
 
 /** Hubs and valves of which the cloud does not say whether they are connected. */

@@ -268,9 +268,8 @@ function shownSonic(view: SonicView, bridge: BridgeFacts, readAt: StatusSnapshot
   const { sonic, telemetry, usage, incidents, valveRecord } = view;
   const isFresh = isPresent(bridge);
   const own = headlineValve(view, { name: displayName(sonic), property: null }, isFresh);
-  const { name, valve, offlineHub, failed } = own;
+  const { name, valve, doubt, offlineHub, failed } = own;
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
-  const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
     name,

@@ -97,7 +97,7 @@ means the same in capitals
 
 as its hub is in no list, is taken for down
   put sonic signal_id=00000000-0000-4000-8000-000000000000; 1m; see health
-       | health degraded: The last list of hubs does not have the hub of valve "Kitchen". The valve is shown as offline; hub online, valve offline
+       | health degraded: The last list of hubs does not have the hub of valve "Kitchen". The valve is shown as unavailable; hub online, valve offline
 
 as it has none, is no reason for a Wi-Fi sonic to be offline
   @ world.sonics=0; world.wifiSonics=1; off

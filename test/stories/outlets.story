@@ -24,6 +24,10 @@ one valve
   = the hub was read offline once = hub-once                       | warning: Kitchen does not answer. Checking again.
   = the hub is offline = hub-offline                               | warning: Kitchen is offline: the valve cannot report a leak, and can only be
                                                                    | closed by hand.
+  = no list has the hub = hub-gone                                 | unknown: Kitchen is unavailable, because its hub was not read. Not all alerts
+                                                                   | could be read. sonic2mqtt reports a problem.
+  = a leak, and no list has the hub = leak; hub-gone               | alarm: Leak at Kitchen, since 09:02. It is not known whether its valve is closed.
+                                                                   | Close the valve by hand. sonic2mqtt reports a problem.
   = the hub is offline during a pause = paused; hub-offline        | warning: Kitchen is offline: the valve cannot report a leak, and can only be
                                                                    | closed by hand. Willow Cottage: automatic shut-off paused until 10:02.
   = the hub is offline after a refused command = refused; hub-offline

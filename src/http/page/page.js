@@ -248,11 +248,11 @@ function valveState(sonic) {
   );
 }
 
-function doubtWords({ doubt, offlineHub, readAt }, areHubsPending) {
+function doubtWords({ doubt, offlineHub, readAt }) {
   if (doubt === null) return null;
   if (doubt === 'unreachable')
     return offlineHub === null ? texts.offline : say('offline_by_hub', { place: offlineHub });
-  if (doubt !== 'old') return areHubsPending && doubt === 'unsure' ? texts.hub_unread : texts.maybe_offline;
+  if (doubt !== 'old') return doubt === 'hub_unread' ? texts.hub_unread : texts.maybe_offline;
   return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
 }
 
@@ -278,14 +278,14 @@ const dotted = (parts) =>
     .flatMap((part, index) => (index === 0 ? [part] : [' · ', part]))
     .flat();
 
-function valveParts({ sonic, areHubsPending }, row) {
+function valveParts(sonic, row) {
   const { name, battery, word, moved } = sonic;
   // Without a connection to the bridge nothing is known of the present.
   const { flowLMin = null, pressureBar = null, temperatureC = null, todayL = null } = isLost ? {} : sonic;
   const isWord = word !== null && !['pressure_test', 'faulty'].includes(word);
   const lines = [
     [
-      doubtWords(sonic, areHubsPending),
+      doubtWords(sonic),
       isWord ? say('cloud_word', { word }) : null,
       flowWords(flowLMin),
       todayL === null ? null : say('litres_today', { litres: todayL }),
@@ -367,12 +367,11 @@ function drawCard(card, { property, status }) {
   };
   draw(head, about, headParts);
   draw(own, { alerts, alertsInAll }, (data) => [alertItems(data)]);
-  const areHubsPending = isPending('signals');
   drawEach(
     valves,
     sonics,
     () => make('li'),
-    (row, sonic) => draw(row, { sonic, areHubsPending }, valveParts),
+    (row, sonic) => draw(row, sonic, valveParts),
   );
   drawEach(
     hubList,

@@ -23,9 +23,7 @@ const open: HeadlineValve = {
     name: 'Kitchen',
     property: null,
     valve: 'open',
-    isSure: true,
-    isReachable: true,
-    isChecked: false,
+    doubt: null,
     isTesting: false,
     isFaulty: false,
     isBatteryLow: false,
@@ -36,10 +34,10 @@ const open: HeadlineValve = {
 const closed: HeadlineValve = { ...open, name: 'Garden', valve: 'closed' };
 const closing: HeadlineValve = { ...open, valve: 'closing' };
 const opening: HeadlineValve = { ...open, valve: 'opening' };
-const offline: HeadlineValve = { ...closed, isSure: false, isReachable: false };
+const offline: HeadlineValve = { ...closed, doubt: 'unreachable' };
 const pause = { text: 'shut_off_paused', values: { place: 'Home', at: 9_000 } } as const;
 const over = { text: 'shut_off_still_off', values: { place: 'Flat', at: 8_000 } } as const;
-const stale: HeadlineValve = { ...closed, isSure: false };
+const stale: HeadlineValve = { ...closed, doubt: 'old' };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
 const testing: HeadlineValve = { ...open, isTesting: true };
@@ -50,6 +48,7 @@ const failure: HeadlineValve['failed'] = {
 const disobedient: HeadlineValve = { ...open, failed: failure };
 const closingAgain: HeadlineValve = { ...disobedient, valve: 'closing' };
 const weak: HeadlineValve = { ...open, isBatteryLow: true };
+const unread: HeadlineValve = { ...closed, doubt: 'hub_unread' };
 const cutOff: HeadlineValve = { ...offline, offlineHub: 'Hallway hub' };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
 
@@ -146,6 +145,17 @@ describe('the headline', () => {
       'notice: no_leaks_on used_today / shut_off_still_off_count',
     ],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
+    ['with a valve whose hub was not read', { valves: [unread, open] }, 'unknown: valve_hub_unread'],
+    [
+      'with two such valves, because a list cannot be read',
+      { valves: [unread, unread], isComplete: false },
+      'unknown: valves_hub_unread / incomplete',
+    ],
+    [
+      'with such a valve, while the hubs are read',
+      { valves: [unread], isLoading: true, isComplete: false },
+      'unknown: reading_account',
+    ],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
     [
       'with a faulty valve',
@@ -207,7 +217,7 @@ describe('the headline', () => {
     [
       'with a leak, whose closed valve is old',
       { valves: [stale], alerts: [alertAt(stale)] },
-      'alarm: alert_at_since its_valve_unknown',
+      'alarm: alert_at_since its_valve_unknown close_by_hand',
     ],
     [
       'with a leak, whose other valve is offline',
@@ -344,6 +354,7 @@ describe('the headline', () => {
       closing,
       opening,
       offline,
+      unread,
       stale,
       wordless,
       faulty,

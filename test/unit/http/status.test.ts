@@ -95,7 +95,12 @@ describe('a valve', () => {
 
   it('is not called out of reach while its hub could not be read: nobody knows', () => {
     const sonic = shown({ valve: 'closed', signal: 'unknown' });
-    expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', offlineHub: null, pressureBar: null });
+    expect(sonic).toMatchObject({
+      valve: 'closed',
+      doubt: 'hub_unread',
+      offlineHub: null,
+      pressureBar: null,
+    });
   });
 });
 
