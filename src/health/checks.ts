@@ -4,7 +4,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { SessionState } from '../cloud/session.ts';
-import type { HealthStatus } from '../model/devices.ts';
+import { type HealthStatus, kindLabels } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import { isAvailable } from '../model/reach.ts';
 import type { RefusedDevices } from '../polling/pollParts.ts';
@@ -95,6 +95,7 @@ export const checks: readonly Check[] = [
     ...{ source: 'bridge', status: 'degraded', isLogged: false },
     find: whileReached(({ isFirstReading }) => (isFirstReading ? readingReason : null)),
   },
+  { source: 'account', status: 'degraded', isLogged: false, find: whileReached(unreadDevices) },
   { source: 'account', status: 'degraded', find: whileReached(silentValves) },
   {
     ...{ source: 'broker', status: 'degraded', isLogged: false },
@@ -222,7 +223,8 @@ function failedPolls({ polls, overdue }: HealthFacts): Finding[] {
   }));
 }
 
-function failureMessage({ kind, message }: PollFailure, polls: readonly PollName[]): string {
+/** What these polls could not read, and why. */
+export function failureMessage({ kind, message }: PollFailure, polls: readonly PollName[]): string {
   const data = polls.map((poll) => pollTable[poll].label).join(', ');
   if (isPermanent({ kind })) return `Cannot read ${data}: ${message}`;
   return `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
@@ -245,6 +247,13 @@ function latePolls({ polls }: HealthFacts): Finding | null {
   const minutes = Math.ceil((lateEveryMs(polls[late]) ?? 0) / 60_000);
   const message = `The ${pollTable[late].label} cannot be read as often as planned. Set schedules.${late} to ${minutes}m, or increase cloud.max_requests_per_minute`;
   return { message, key: 'overload' };
+}
+
+function unreadDevices({ store, isFirstReading }: HealthFacts): string | null {
+  const unread = isFirstReading ? [] : store.unreadDevices;
+  if (unread.length === 0) return null;
+  const names = unread.map(({ kind, id }) => `${kindLabels[kind]} ${store.label(kind, id)}`);
+  return `Offline, because not read since the start: ${listNames(names)}`;
 }
 
 /**

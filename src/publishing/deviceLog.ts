@@ -14,13 +14,18 @@ interface Noted {
   readonly reach: Reach;
   readonly isFaulty: boolean;
   readonly isLow: boolean;
-  readonly movement: Movement | null;
+  /** Undefined if it was not read. */
+  readonly movement: Movement | null | undefined;
 }
 
-const offlineCauses = {
+const offlineCauses: Partial<Record<Reach, Partial<Record<DeviceView['kind'], string>>>> = {
   offline: { signal: 'it has no connection to the cloud', sonic: 'it has no connection to its hub' },
-  hub_offline: { sonic: 'its hub is offline', signal: '' },
-} as const;
+  hub_offline: { sonic: 'its hub is offline' },
+  hub_unread: { sonic: 'its hub was not read' },
+};
+
+/** A device of an earlier run. What it was like then is no news. */
+const unread: Noted = { reach: 'stale', isFaulty: false, isLow: false, movement: undefined };
 
 const causes = {
   by_hand: 'by hand',
@@ -48,9 +53,9 @@ export class DeviceLog {
     const id = kind === 'sonic' ? view.sonic.id : view.signal.id;
     const before = this.#noted.get(`${kind}/${id}`);
     const isSonic = kind === 'sonic';
-    // What the lists lack is in the health, and after an outage it lasts a moment.
-    const isUnread = view.reach === 'stale' || view.reach === 'hub_unread';
-    const reach = isUnread ? (before?.reach ?? 'up') : view.reach;
+    // What later lists lack is in the health, and after an outage it lasts a moment.
+    const isMissed = view.reach === 'stale' || (view.reach === 'hub_unread' && before);
+    const reach = isMissed ? (before?.reach ?? 'up') : view.reach;
     const now: Noted = {
       reach,
       isFaulty: isSonic && knownWord(valveStates, view.sonic.valve_state) === 'faulty',
@@ -58,19 +63,26 @@ export class DeviceLog {
       movement: isSonic ? view.valveRecord.movement : null,
     };
     this.#noted.set(`${kind}/${id}`, now);
-    const name = `${kindLabels[kind]} ${label}`;
-    const say = (text: string) => this.#news.set(text, [...(this.#news.get(text) ?? []), name]);
-    const isOffline = reach === 'offline' || reach === 'hub_offline';
-    if (isOffline && before?.reach !== reach) say(`offline: ${offlineCauses[reach][kind]}`);
-    if (!isOffline && before && !isAvailable(before.reach)) say('online again');
+    const say = (text: string) => this.#say(kind, label, text);
+    const cause = offlineCauses[reach]?.[kind];
+    if (cause && before?.reach !== reach) say(`offline: ${cause}`);
+    if (isAvailable(reach) && before && !isAvailable(before.reach)) say('online again');
     if (now.isFaulty && !before?.isFaulty) say('the cloud reports a fault of the valve');
     if (before?.isFaulty && !now.isFaulty) say('no fault any more');
     if (now.isLow && !before?.isLow) say('battery low');
     const { movement } = now;
     const isMoved = movement?.by !== before?.movement?.by || movement?.at !== before?.movement?.at;
     const by = movement?.by ?? null;
-    if (before && isMoved && by !== null && by !== 'command')
+    if (before?.movement !== undefined && isMoved && by !== null && by !== 'command')
       say(`${movement?.valve === 'open' ? 'opened' : 'closed'} ${causes[by]}`);
+  }
+
+  /** Notes that a device of an earlier run is offline, and why this run has not read it. */
+  noteUnread(kind: DeviceView['kind'], id: string, label: string, cause: string): void {
+    const key = `${kind}/${id}`;
+    if (this.#noted.has(key)) return;
+    this.#noted.set(key, unread);
+    this.#say(kind, label, `offline: ${cause}`);
   }
 
   forget(kind: string, id: string): void {
@@ -85,6 +97,10 @@ export class DeviceLog {
       for (const name of all) this.#log.info(capitalised([name, text].join(': ')));
     }
     this.#news.clear();
+  }
+
+  #say(kind: DeviceView['kind'], label: string, text: string): void {
+    this.#news.set(text, [...(this.#news.get(text) ?? []), `${kindLabels[kind]} ${label}`]);
   }
 }
 

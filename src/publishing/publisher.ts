@@ -5,6 +5,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
+import { failureMessage } from '../health/checks.ts';
 import { viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
@@ -278,7 +279,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const judged = this.#records().map((record) => ({ record, verdict: this.#verdictOf(record) }));
     // Each new one is written to the disk at once. Together, they are one write.
     for (const { record, verdict } of judged) {
-      if (verdict === 'shown') state.kept.devices.set(keyOf(record), true);
+      if (verdict === 'shown') state.kept.devices.set(keyOf(record), store.nameOf(record.kind, record.id));
     }
     let deleted = 0;
     for (const verdict of ['unread', 'shown', 'gone'] as const) {
@@ -302,7 +303,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         }
       }
     }
-    this.#deviceLog.write();
+    // Before that, a normal start would name devices whose lists are still to come.
+    if (this.#phase === 'running') this.#deviceLog.write();
     await mirror.waitForAnswers();
     this.#forgetDeleted();
     if (deleted > 0) this.#logDeleted(deleted);
@@ -355,7 +357,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** What the messages of a record are made from. */
   #sourceOf({ kind, id }: RecordKey, verdict: Verdict): object {
     const { store } = this.#parts;
-    if (verdict === 'unread') return this.#knownOf(kind, id);
+    if (verdict === 'unread') return { ...this.#knownOf(kind, id), cause: this.#causeOf(kind, id) };
     const view = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
     return (verdict === 'shown' && view) || {};
   }
@@ -399,12 +401,27 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
-    const { context, mirror } = this.#parts;
+    const { context, mirror, store } = this.#parts;
     const plan = planUnread(kind, id, this.#knownOf(kind, id), context);
     // An earlier run may have left messages at the other topics.
     const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));
     if (isFirst) for (const topic of [...plan.unwanted, ...plan.staying]) mirror.found(topic);
     this.#putAll(plan);
+    const cause = this.#causeOf(kind, id);
+    if (cause !== null && kind !== 'property')
+      this.#deviceLog.noteUnread(kind, id, store.label(kind, id), cause);
+  }
+
+  /** Why this run has not read a device of an earlier one; null while a first list of it is still to come. */
+  #causeOf(kind: PlannedKind, id: string): string | null {
+    const { store, poller } = this.#parts;
+    if (this.#phase !== 'running' || (kind !== 'signal' && kind !== 'sonic')) return null;
+    if (store.has(kind, id)) return 'filters.properties leaves it out';
+    if (store.devices[kind].isComplete)
+      return 'the cloud does not list it. It is removed once all lists were read';
+    const poll = `${kind}s` as const;
+    const { failure } = poller.statuses.records[poll];
+    return failure && `not read since the start. ${failureMessage(failure, [poll])}`;
   }
 
   #publishDevice(view: DeviceView): void {

@@ -135,9 +135,11 @@ export class Recovery {
       const target = topics.parse(topic);
       if (!target || target.kind === 'bridge' || !isDocument(target)) continue;
       const { kind, id, path } = target;
-      if (this.#isLost) state.kept.devices.adopt([[`${kind}/${id}`, true]], true);
+      const shown = objectIn(payload);
+      const { name } = Object(path === '' ? shown : null);
+      if (this.#isLost) state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
       if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
-        adoptDocument(target, objectIn(payload), adoption);
+        adoptDocument(target, shown, adoption);
     }
   }
 }

@@ -178,8 +178,8 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
     ),
     /** By sonic: its last commands and its last movement. */
     valves: keep(byId(valveRecord, { merge: mergedValveRecords })),
-    /** Devices and incidents that may have messages on the broker, as `kind/id`. */
-    devices: keep(ids(saveIn.now)),
+    /** Devices and incidents that may have messages on the broker, as `kind/id`, each with its last name or an empty text. */
+    devices: keep(byId(words, { merge: (found, known) => known || found })),
     /** Discovery prefixes under which this run has published, and until the start earlier ones. */
     discoveryPrefixes: keep(ids(saveIn.now)),
     /** Sonics without a hub in the cloud's last list. If the cloud later refuses this list, it may still have them. */

@@ -383,10 +383,16 @@ export class Store extends EventEmitter<StoreEvents> {
     return kind === 'signal' ? this.signalView(id) : this.sonicView(id);
   }
 
-  /** A device in a log line: its name, or its id if it has none. */
+  /** A device in a log line: its name, also by an earlier run, or its id if it has none. */
   label(kind: CloudDeviceKind, id: string): string {
     const name = kind === 'property' ? this.#propertyNames.get(id) : this.devices[kind].get(id)?.name;
-    return `"${name?.slice(0, 60) || id}"`;
+    const kept = this.#account.kept.devices.get(`${kind}/${id}`);
+    return `"${(name ?? kept)?.slice(0, 60) || id}"`;
+  }
+
+  /** An empty text for what has no name. */
+  nameOf(kind: PlannedKind, id: string): string {
+    return (kind !== 'incident' && this.devices[kind].get(id)?.name) || '';
   }
 
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */
@@ -456,6 +462,15 @@ export class Store extends EventEmitter<StoreEvents> {
   get areListsComplete(): boolean {
     const { property, signal, sonic } = this.devices;
     return [property, signal, sonic, this.incidents.list].every(({ isComplete }) => isComplete);
+  }
+
+  /** The hubs and valves that an earlier run has shown, and no list of this run has, although one may still have them. */
+  get unreadDevices(): readonly DeviceKey[] {
+    if (this.areListsComplete) return [];
+    return [...this.#account.kept.devices.keys()].flatMap((key) => {
+      const [, kind, id = ''] = /^(signal|sonic)\/(.+)/.exec(key) ?? [];
+      return kind === 'signal' || kind === 'sonic' ? (this.has(kind, id) ? [] : { kind, id }) : [];
+    });
   }
 
   /** Whether the account has the device or the open incident, also if it is not shown. */

@@ -52,6 +52,44 @@ and a list that fails nothing is shown that it tells of
   3m; stop; cloud error-500 $1; start; 1m | …
   cloud ok; 10m                           | …
 
+the log names what is offline because of a list that fails, and says when it is back
+  @ world.properties=2; world.signals=2; world.sonics=7
+  = list_signals          | health degraded: Cannot read hubs: the cloud answered 403 (not permitted). Offline, because not read since the start: hub
+                          | "Hallway hub", hub "Loft hub"; not present: binary_sensor_problem sensor_open_incidents binary_sensor_cloud_connection
+                          | sensor_wifi_rssi valve_valve binary_sensor_incident_water_presence_detected sensor_water_today sensor_battery sensor_flow;
+                          | hub offline, valve offline; info: 7 devices (valve "Kitchen", valve "Garden tap", valve "Boiler", valve "Washing machine",
+                          | valve "Bathroom" and others): offline: its hub was not read; info: Hub "Hallway hub": offline: not read since the start.
+                          | Cannot read hubs: the cloud answered 403 (not permitted); info: Hub "Loft hub": offline: not read since the start. Cannot
+                          | read hubs: the cloud answered 403 (not permitted) // all present; hub online, valve online; info: 9 devices (hub "Hallway
+                          | hub", hub "Loft hub", valve "Kitchen", valve "Bathroom", valve "Garden tap" and others): online again
+  = list_sonics           | health degraded: Cannot read valves: the cloud answered 403 (not permitted). No new data for too long: measurements. The
+                          | requests wait. A leak or a moved valve may not be shown. Offline, because not read since the start: valve "Kitchen", valve
+                          | "Bathroom", valve "Garden tap", valve "Utility room", valve "Boiler" and others; not present: binary_sensor_problem
+                          | sensor_open_incidents valve_valve binary_sensor_incident_water_presence_detected binary_sensor_radio_connection
+                          | sensor_water_today sensor_battery sensor_flow; hub online, valve offline; info: 7 devices (valve "Kitchen", valve
+                          | "Bathroom", valve "Garden tap", valve "Utility room", valve "Boiler" and others): offline: not read since the start.
+                          | Cannot read valves: the cloud answered 403 (not permitted) // all present; hub online, valve online; info: 7 devices
+                          | (valve "Kitchen", valve "Bathroom", valve "Garden tap", valve "Utility room", valve "Boiler" and others): online again
+  = list_property_signals | health ok: The cloud does not list the hubs of Willow Cottage, Flat 12; not present: binary_sensor_problem
+                          | sensor_open_incidents // all present
+  watch named; 3m; restart
+  stop; cloud 403 $1; start; 10m; see health | …
+  cloud ok; refresh; 2m                      | …
+
+and that the cloud no longer lists, while another list fails
+  @ world.sonics=2
+  watch named; 3m; stop; remove sonic2; cloud 403 list_incidents; start; 2m; see health
+       | health degraded: Cannot read incidents: the cloud answered 403 (not permitted). Offline, because not read since the start: valve "Bathroom";
+       | not present: binary_sensor_problem sensor_open_incidents binary_sensor_incident_water_presence_detected; info: Valve "Bathroom": offline: the
+       | cloud does not list it. It is removed once all lists were read
+  cloud ok; refresh; 2m; see sonic2/availability                   | sonic2/availability none; all present
+
+and that the filter leaves out
+  @ world.properties=2; world.signals=2; world.sonics=2
+  watch named; 3m; stop; cloud 403 list_incidents; start filters.properties=["{property2}"]; 2m
+       | not present: any; hub offline, valve offline; info: Hub "Hallway hub": offline: filters.properties leaves it out; info: Valve "Kitchen":
+       | offline: filters.properties leaves it out
+
 # in a run
 
 what was read too long ago of a property is unknown

@@ -34,6 +34,9 @@ tell(
     },
   },
   {
+    /** What the log says of devices that are offline. */
+    named: ({ lines }) =>
+      lines.flatMap(({ text }) => (/: (offline: |online again)/.test(text) ? [text] : [])),
     /** What of the property, its hub and its valve is shown as the present. */
     present: (home) => {
       const ids: Readonly<Record<string, string>> = {

@@ -98,7 +98,8 @@ takes no Wi-Fi valve away that is known, also by the broker alone, and is asked 
   = files
   = broker
   2m; topics; stop; lose $1; cloud 404 list_wifi_sonics; start; 10m; topics
-       | gone: , come: ; health degraded: Could not read all valves: Wi-Fi valves: the cloud answered 404 (not found). Retrying
+       | gone: , come: ; health degraded: Could not read all valves: Wi-Fi valves: the cloud answered 404 (not found). Retrying. Offline, because not
+       | read since the start: valve "Mains"
   cloud ok; 10m; see wifi/availability                             | wifi/availability online; health ok
 
 of the settings takes switches away after a while, and is told once, also where the last run has shown them

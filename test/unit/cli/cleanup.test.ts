@@ -97,7 +97,7 @@ const ofBridge = {
   'sonic2mqtt/bridge/state': 'offline',
 };
 
-const devices = ['sonic/a', 'signal/s', 'incident/leak', 'nonsense'];
+const devices = { 'sonic/a': 'Kitchen', 'signal/s': '', 'incident/leak': '', nonsense: '' };
 const foreign = {
   'sonic2mqtt/sonic/b': '{"id":"b"}',
   [topics.discovery('sonic', 'b')]: madeBy('sonic2mqtt'),
@@ -137,7 +137,7 @@ async function cleanPaused({ kept, shown, isListing = true }: Partial<(typeof pa
     'sonic2mqtt/property/q/pause': JSON.stringify({ until: null, minutes: 0, state: 'none', reason: null }),
   };
   const { url, left } = await brokerWith(messages, { isListing });
-  const state = { devices: ['property/p', 'property/q'], pauses: kept ? { p: kept } : {} };
+  const state = { devices: { 'property/p': 'Home', 'property/q': '' }, pauses: kept ? { p: kept } : {} };
   const refused = await run(url, state);
   const leftRefused = left();
   const forced = await run(url, state, { force: true });

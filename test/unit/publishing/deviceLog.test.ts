@@ -5,18 +5,21 @@ import { DeviceLog } from '../../../src/publishing/deviceLog.ts';
 import { logLines } from '../../support/logLines.ts';
 import { aSonic, sonicView } from '../../support/views.ts';
 
-/** The lines about a valve that is seen like this, one after the other. */
-function linesOf(views: readonly SonicView[]): readonly string[] {
+/** The lines about a valve that is seen like this, one after the other; null: not read by this run. */
+function linesOf(views: readonly (SonicView | null)[]): readonly string[] {
   const lines = logLines();
   const deviceLog = new DeviceLog(lines.log);
   for (const view of views) {
-    deviceLog.note(view, '"Kitchen"');
+    if (view) deviceLog.note(view, '"Kitchen"');
+    else deviceLog.noteUnread('sonic', aSonic().id, '"Kitchen"', 'not read');
     deviceLog.write();
   }
   return lines.messages;
 }
 
 const state = (valve_state: string) => sonicView({ sonic: aSonic({ valve_state } as never) });
+const unread = null;
+const hubUnread = sonicView({ signal: 'unknown' });
 const battery = (word: string | null) => sonicView({ sonic: aSonic({ battery: word } as never) });
 const moved = (movement: Partial<Movement> | null) => {
   const view = sonicView();
@@ -27,7 +30,28 @@ const moved = (movement: Partial<Movement> | null) => {
   return { ...view, valveRecord: { ...view.valveRecord, movement: whole } } as SonicView;
 };
 
-it.each<[news: string, views: readonly SonicView[], lines: readonly string[]]>([
+it.each<[news: string, views: readonly (SonicView | null)[], lines: readonly string[]]>([
+  [
+    'a valve that is read long after the start, once',
+    [unread, unread, sonicView()],
+    ['offline: not read', 'online again'],
+  ],
+  [
+    'a valve that is read as offline after that',
+    [unread, sonicView({ reach: 'offline' })],
+    ['offline: not read', 'offline: it has no connection to its hub'],
+  ],
+  [
+    'no movement before the first reading',
+    [unread, moved({ by: 'by_hand' })],
+    ['offline: not read', 'online again'],
+  ],
+  [
+    'a hub that is read later',
+    [hubUnread, hubUnread, sonicView()],
+    ['offline: its hub was not read', 'online again'],
+  ],
+  ['no hub that is missed for a while', [sonicView(), hubUnread, sonicView()], []],
   ['a fault, once', [state('faulty'), state('faulty')], ['the cloud reports a fault of the valve']],
   [
     'the end of a fault',

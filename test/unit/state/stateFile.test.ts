@@ -81,7 +81,7 @@ describe('the state file', () => {
     before.kept.usage.set('one', recordOf(12.345));
     before.kept.usage.set('gone', recordOf(1));
     before.kept.usage.delete('gone');
-    for (const key of ['sonic/one', 'sonic/gone']) before.kept.devices.set(key, true);
+    for (const key of ['sonic/one', 'sonic/gone']) before.kept.devices.set(key, 'Kitchen');
     before.kept.devices.delete('sonic/gone');
     await before.close();
     expect(statSync(join(directory, 'sonic2mqtt.json')).mode & 0o777).toBe(0o600);
@@ -90,7 +90,7 @@ describe('the state file', () => {
     expect(sessionMemory(state.kept, account).load()).toMatchObject({ token: 'token-1', since: 42 });
     expect([...state.kept.announced.keys()]).toEqual(['incident-1']);
     expect([...state.kept.usage]).toEqual([['one', recordOf(12.345)]]);
-    expect([...state.kept.devices.keys()]).toEqual(['sonic/one']);
+    expect([...state.kept.devices]).toEqual([['sonic/one', 'Kitchen']]);
     expect([state.problem, state.isIncomplete, warnings()]).toEqual([null, false, []]);
   });
 
@@ -194,13 +194,13 @@ describe('a state file that is damaged', () => {
     await passTime(state.open());
     expect(state.problem).toContain('sonic2mqtt.json cannot be read: EIO: i/o error');
     expect([state.misses(null), state.kept.pauses.size]).toEqual([true, 0]);
-    await passTime(state.kept.devices.set('sonic/new', true).saved());
+    await passTime(state.kept.devices.set('sonic/new', 'Kitchen').saved());
     expect(existsSync(`${file}.unreadable`)).toBe(false);
     isFailing = false;
     await state.kept.devices.saved();
     expect([state.problem, state.kept.session.get('')?.token]).toEqual([null, 'token-1']);
     expect([...state.kept.pauses.keys()]).toEqual(['home']);
-    expect(json(file)).toMatchObject({ devices: ['sonic/new'], announced: ['incident-1'] });
+    expect(json(file)).toMatchObject({ devices: { 'sonic/new': 'Kitchen' }, announced: ['incident-1'] });
   });
 
   it('is kept aside where it is no file', async () => {
@@ -306,7 +306,7 @@ describe('a state file that this process has not written', () => {
     const directory = temporaryFolder();
     const { state, warnings } = await open(directory);
     state.kept.usage.set('one', recordOf(7));
-    state.kept.devices.set('sonic/new', true);
+    state.kept.devices.set('sonic/new', 'Kitchen');
     await announce(state, ['incident-2']);
     renameSync(join(mounted, 'sonic2mqtt.json'), join(directory, 'sonic2mqtt.json'));
     await announce(state, ['incident-3']);
@@ -315,7 +315,7 @@ describe('a state file that this process has not written', () => {
     expect(kept.session.token).toBe('token-1');
     expect(Object.keys(kept.usage).toSorted()).toEqual(['one', 'two']);
     expect(kept.usage.two).toMatchObject({ days: recordOf(200).days, isWhole: false });
-    expect(kept.devices).toEqual(['sonic/new']);
+    expect(kept.devices).toEqual({ 'sonic/new': 'Kitchen' });
     expect(warnings()).toEqual([]);
     expect(state.problem).toBeNull();
   });
