@@ -34,6 +34,7 @@ const tasks = {
   ],
   Help: [
     'docs/leak',
+    'docs/leak-languages',
     'docs/family',
     'docs/faq',
     'docs/troubleshooting',
@@ -93,7 +94,7 @@ export default defineConfig({
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
-    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
     .replaceAll(' ', '-');
 }
 

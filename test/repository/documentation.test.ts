@@ -42,8 +42,9 @@ function blocks(text: string, language: string): string[] {
   );
 }
 
-/** The tag of a field of the form, in a blueprint. */
-const inputTag = { tag: '!input', resolve: (name: string) => name };
+const blueprints = readdirSync(join(project, 'blueprints'));
+const parsedBlueprint = (file: string): unknown =>
+  parse(read(`blueprints/${file}`), { customTags: [{ tag: '!input', resolve: (name: string) => name }] });
 const languageTable = z.object({
   blueprint: z.object({
     input: z.object({
@@ -60,7 +61,7 @@ const languageTable = z.object({
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
-    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
     .replaceAll(' ', '-');
 const objectIdOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
@@ -231,7 +232,7 @@ describe('the automations', () => {
 });
 
 describe('the blueprints', () => {
-  it.each(readdirSync(join(project, 'blueprints')))('%s is imported from where it is', (file) => {
+  it.each(blueprints)('%s is imported from where it is', (file) => {
     const address = `https://github.com/sonic2mqtt/sonic2mqtt/blob/main/blueprints/${file}`;
     expect(read(`blueprints/${file}`)).toContain(`source_url: ${address}\n`);
     expect(read('docs/blueprints.md')).toContain(
@@ -239,7 +240,7 @@ describe('the blueprints', () => {
     );
   });
 
-  it.each(readdirSync(join(project, 'blueprints')))('%s shows texts of others as text', (file) => {
+  it.each(blueprints)('%s shows texts of others as text', (file) => {
     const [, ...notifications] = read(`blueprints/${file}`).split('persistent_notification.create\n');
     expect(notifications).toHaveLength(1);
     const [, template = ''] = /message: >-\n\s+(.*)\n/.exec(notifications[0] ?? '') ?? [];
@@ -258,9 +259,8 @@ describe('the blueprints', () => {
     ),
   );
 
-  it.each(readdirSync(join(project, 'blueprints')))('%s has each sentence in each language', (file) => {
-    const yaml: unknown = parse(read(`blueprints/${file}`), { customTags: [inputTag] });
-    const { blueprint, variables } = languageTable.parse(yaml);
+  it.each(blueprints)('%s has each sentence in each language', (file) => {
+    const { blueprint, variables } = languageTable.parse(parsedBlueprint(file));
     expect(blueprint.input.language.selector.select.options.map(({ value }) => value)).toEqual(languages);
     expect(Object.keys(variables.texts)).toEqual(languages);
     const gaps = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
@@ -274,6 +274,24 @@ describe('the blueprints', () => {
     }
   });
 });
+
+it.each(['de', 'fr', 'nl', 'pl'] as const)(
+  'the page on a leak has the words of the program, in %s',
+  (language) => {
+    const heading = { de: 'Deutsch', fr: 'Français', nl: 'Nederlands', pl: 'Polski' }[language];
+    const [, section = ''] = read('docs/leak-languages.md').split(`## ${heading}\n`);
+    const words = [...(section.split('\n## ')[0] ?? '').matchAll(/(\*+)(.+?)\1/g)].map(
+      ([, , each = '']) => each,
+    );
+    const texts = [
+      textsIn(language),
+      ...blueprints.map((file) => languageTable.parse(parsedBlueprint(file)).variables.texts[language]),
+    ];
+    const known = JSON.stringify(texts).toLowerCase();
+    expect(words).toHaveLength(10);
+    for (const each of words) expect(known, each).toContain(each.toLowerCase());
+  },
+);
 
 describe('a running bridge', () => {
   let bridge: TestBridge;
