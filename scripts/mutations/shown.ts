@@ -152,8 +152,8 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('polling/poller.ts', ['stories/health'], {
     'health is not ok before each list has come whole once': [
-      'return !this.#areListsRead || progress.some(isInconsistent);',
-      'return !this.#areListsRead;',
+      'return !store.places.areListsAsked || progress.some(isInconsistent);',
+      'return !store.places.areListsAsked;',
     ],
   }),
   ...mistakesIn('polling/usage.ts', ['unit/polling/usage', 'stories/water'], {

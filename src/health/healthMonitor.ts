@@ -85,7 +85,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         this.#hasPolled = true;
         onChange();
       })
-      .on('listsRead', onChange);
+      .on('listsAsked', onChange);
     // A new device or incident can make alerts unknown. The poll that has read it may go on for long.
     store.on('device', onChange).on('incident', onChange);
     mirror.on('refusal', onChange);

@@ -37,7 +37,7 @@ interface PollerEvents {
   /** The cloud has answered for valves and incidents once, also with an error: those whose property is known can be shown. */
   readonly firstRead: [];
   /** The cloud has answered for all lists once, also with an error. */
-  readonly listsRead: [];
+  readonly listsAsked: [];
 }
 
 /** How often the age of records is checked, in ms: they may become too old between two runs. */
@@ -72,7 +72,6 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
   #pause: ReturnType<typeof deferred> | null = null;
-  #areListsRead = false;
   #isFoundLogged = false;
   #cancelAging: () => void = () => {};
   #cancelProgress: () => void = () => {};
@@ -116,7 +115,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     store.on('incident', ({ event, record }) => {
       // A leak may have closed its valve, so the valves are read.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
-      if (!isNews || !this.#areListsRead) return;
+      if (!isNews || !store.places.areListsAsked) return;
       void this.runNow('sonics');
       // Home Assistant sends no commands to the valves of a hub that is back, but shown as offline until it is read.
       const isOffline = (id: string) => {
@@ -158,9 +157,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (isMissing('properties')) await this.runNow('properties');
     if (stopping.aborted) return;
     store.setListsAsked();
-    this.#areListsRead = true;
     this.#logFound();
-    this.emit('listsRead');
+    this.emit('listsAsked');
     days.start(() => {
       this.refreshDays();
       void this.runNow('usage');
@@ -197,10 +195,11 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Not all lists were read once, or the pages of one did not fit together, which is no failure yet. */
   get isFirstReading(): boolean {
-    const { progress, records } = this.statuses;
+    const { store, statuses } = this.#parts;
+    const { progress, records } = statuses;
     const isInconsistent = ({ poll }: PollProgress) =>
       listPolls.includes(poll) && records[poll].lastSuccessAt !== null && !records[poll].failure;
-    return !this.#areListsRead || progress.some(isInconsistent);
+    return !store.places.areListsAsked || progress.some(isInconsistent);
   }
 
   /** While paused, nothing is read: runs that are due wait. */
@@ -263,7 +262,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     // After a sleep of the machine, old records become stale before the cloud's data counts as fresh again.
     this.#markStale(startedAt);
     if (isAnswered(failure) && !pollTable[poll].isBySonic) this.#reached.resolve();
-    if (this.#areListsRead && statuses.records[poll].failure === null) {
+    if (store.places.areListsAsked && statuses.records[poll].failure === null) {
       // The cloud is back. What failed because it was unreachable does not wait for its next attempt.
       const isAway = (each: PollName) => statuses.records[each].failure?.kind === 'unavailable';
       const due = before.failure?.kind === 'unavailable' ? pollNames.filter(isAway) : [];
@@ -277,7 +276,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (poll === 'signals' || poll === 'properties') this.#readFlapsAgain();
     if (poll === 'sonics') void this.#lists.lostSignals();
     if (poll === 'properties' && !isRest) void this.#details.hubsAndCategories();
-    else if (['properties', 'signals'].includes(poll) && this.#areListsRead) void this.#details.newHubs();
+    else if (['properties', 'signals'].includes(poll) && store.places.areListsAsked)
+      void this.#details.newHubs();
     // What the cloud refuses to show of valves is not requested again before its time.
     return failure === null || (pollTable[poll].isBySonic === true && isPermanent(failure));
   }
@@ -297,7 +297,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   #logFound(): void {
     const { store, log } = this.#parts;
-    if (this.#isFoundLogged || !this.#areListsRead || !store.isComplete) return;
+    if (this.#isFoundLogged || !store.places.areListsAsked || !store.isComplete) return;
     this.#isFoundLogged = true;
     const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = store.counts();
     log.info(`Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open alerts: ${incidents}`);
