@@ -6,9 +6,9 @@ import type { Topics } from './topics.ts';
 
 /*
  * The dashboard for Home Assistant. It has a view for each property, with its summary on top, its valves, its controls,
- * and the litres of the last days. At a leak, a phone shows *Close the water* without scrolling, and no other button
- * before it. It is made of discovery messages only, so it has the entities and names that Home Assistant
- * has. A tap shows details. A card that moves water or changes something asks first, because by default Home Assistant
+ * and the litres of the last days. Several properties have a first view together, with their summaries. At a leak, the
+ * view of a property shows *Close the water* on a phone without scrolling, and no other button before it. The dashboard is
+ * made of discovery messages only, so it has the entities and names that Home Assistant has. A tap shows details. A card that moves water or changes something asks first, because by default Home Assistant
  * acts on a tap on an icon.
  */
 
@@ -246,8 +246,12 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ].join('');
   };
 
-  const propertyCards = (property: DiscoveredDevice): readonly object[] => [
-    heading(property.name, 'mdi:home'),
+  /** With a path, a tap on the heading leads to that view. */
+  const propertyCards = (property: DiscoveredDevice, path?: string): readonly object[] => [
+    {
+      ...heading(property.name, 'mdi:home'),
+      ...(path && { tap_action: { action: 'navigate', navigation_path: path } }),
+    },
     ...cards(property, ['sensor_summary'], (entity) => ({
       type: 'markdown',
       content: `## ${summaryText(entity)}`,
@@ -275,21 +279,23 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     const property = propertyOf(device, byIdentifier);
     valvesOf.set(property, [...(valvesOf.get(property) ?? []), device]);
   }
-  const views = [...valvesOf].map(([property, valves], index) => ({
-    title: property?.name ?? words.water,
-    path: index === 0 ? 'water' : `water-${index + 1}`,
-    type: 'sections',
-    max_columns: columns,
-    sections: [
-      // On a desktop, the summary is as wide as the page. In a column it would leave a hole beside the first valve.
-      ...(property ? [{ cards: propertyCards(property), column_span: columns }] : []),
-      ...[...valves.map(valveCards), property ? controlCards(property) : [], chart(valves)].map((all) => ({
-        cards: all,
-      })),
-    ]
-      .filter((section) => section.cards.length > 1)
-      .map((section) => ({ type: 'grid', ...section })),
-  }));
+  const pathOf = (index: number) => (index === 0 ? 'water' : `water-${index + 1}`);
+  const section = (cards: readonly object[]) => ({ cards });
+  const views = [...valvesOf].map(([property, valves], index) =>
+    view(
+      property?.name ?? words.water,
+      pathOf(index),
+      [
+        // On a desktop, the summary is as wide as the page. In a column it would leave a hole beside the first valve.
+        ...(property ? [{ ...section(propertyCards(property)), column_span: columns }] : []),
+        ...[...valves.map(valveCards), property ? controlCards(property) : [], chart(valves)].map(section),
+      ].filter(({ cards }) => cards.length > 1),
+    ),
+  );
+  const overview = [...valvesOf.keys()].flatMap((property, index) =>
+    property ? [section(propertyCards(property, pathOf(index)))] : [],
+  );
+  if (overview.length > 1) views.unshift(view(words.overview, 'overview', overview));
   if (views.length === 0) return null;
   const incomplete = devices.filter(({ entities }) => ![...entities.values()].every(isCertain));
   const notes = [...head, ...new Set(incomplete.map(({ name }) => missingNote(name)))];
@@ -315,6 +321,11 @@ const wholeLine = { grid_options: { columns: 'full' } };
 
 /** How many letters of a name fit into half a line on a phone, and of a column on a desktop. */
 const maxLettersInHalf = 14;
+
+const view = (title: string, path: string, sections: readonly object[]) => ({
+  ...{ title, path, type: 'sections', max_columns: columns },
+  sections: sections.map((section) => ({ type: 'grid', ...section })),
+});
 
 const heading = (text: string, icon?: string) => ({ type: 'heading', heading: text, ...(icon && { icon }) });
 

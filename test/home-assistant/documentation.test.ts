@@ -91,8 +91,11 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
     await home.ask('lovelace/config/save', { url_path: 'water-house', config: dashboard });
     expect(await home.ask('lovelace/config', { url_path: 'water-house' })).toEqual(dashboard);
     if (!chromiumAvailable()) return;
+    const heading = `(${inPage('hui-heading-card')})?.shadowRoot.querySelector('.content')`;
     const text = await takePicture({
-      url: `${home.url}/water-house/water`,
+      // The first view lists the properties, and the heading of each leads to its own view.
+      url: `${home.url}/water-house`,
+      presses: [heading],
       texts: ['Kitchen', 'Close the water', 'Willow Cottage', 'Automatic shut-off'],
       file: `${pictures}dashboard-${version}.png`,
       width: 412,
@@ -102,17 +105,23 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
   });
 });
 
+/** An expression for the first element of this name in a page of Home Assistant. */
+function inPage(name: string): string {
+  return `(function find(root) { return [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot ? find(each.shadowRoot) : [])]); })(document).find((each) => each.localName === '${name}')`;
+}
+
 const fields = z.record(z.string(), z.unknown()).optional();
 const tapAction = z.object({ perform_action: z.string().optional(), target: fields, data: fields });
 const card = z.object({ name: z.string().optional(), tap_action: tapAction.optional() });
 const dashboardSchema = z.object({
-  views: z.array(z.object({ sections: z.array(z.object({ cards: z.array(card) })) })),
+  views: z.array(z.object({ path: z.string(), sections: z.array(z.object({ cards: z.array(card) })) })),
 });
 
 test('the dashboard has buttons for a pause that need no administrator', async () => {
   const { home } = household;
   const { views } = dashboardSchema.parse(await home.ask('lovelace/config', { url_path: 'water-house' }));
-  const cards = views[0]?.sections.flatMap((section) => section.cards) ?? [];
+  const cards =
+    views.find(({ path }) => path === 'water')?.sections.flatMap((section) => section.cards) ?? [];
   /** Does what the button with this name does. */
   const press = async (name: string) => {
     const { perform_action = '', target, data } = cards.find((each) => each.name === name)?.tap_action ?? {};
@@ -129,6 +138,8 @@ test('the dashboard has buttons for a pause that need no administrator', async (
   await entityIs(minutes, '0');
   await entityIs(shutOff, 'on');
   await home.callService('switch', 'turn_off', shutOff);
+  // The oldest one lets everyone publish.
+  if (version !== newestVersion) return;
   const publish = home.actAsFamilyMember('mqtt.publish', { topic: 'anything', payload: '' });
   await expect(publish).rejects.toThrow(/unauthorized/i);
 });
@@ -266,8 +277,6 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
     household.home.callService(...(action.split('.') as [string, string]), entity);
   /** In place of an element to press: an action in the page. */
   const act = (script: string) => `({ click() { ${script} } })`;
-  const inPage = (name: string) =>
-    `(function find(root) { return [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot ? find(each.shadowRoot) : [])]); })(document).find((each) => each.localName === '${name}')`;
 
   const shots: readonly Shot[] = [
     {

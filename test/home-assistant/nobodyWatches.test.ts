@@ -17,13 +17,13 @@ useHousehold();
 
 describe('the blueprint for leak sensors that are silent', () => {
   const [kitchen, bathroom] = ['binary_sensor.kitchen_leak', 'binary_sensor.bathroom_leak'];
-  const watch = (language = {}) =>
+  const watch = (changed = {}) =>
     useBlueprint('nobody_watches_the_water', {
       leak_sensors: [kitchen, bathroom],
       summaries: ['sensor.willow_cottage_summary'],
       phones: [phone.deviceId],
       silence: 0.1,
-      ...language,
+      ...changed,
     });
   const titles = (from: number) => phone.messages.slice(from).map(({ title }) => title);
 
@@ -68,6 +68,8 @@ describe('the blueprint for leak sensors that are silent', () => {
     await household.watcher.publish('sonic2mqtt/bridge/cloud', 'offline');
     const told = await message(/^Niemand überwacht das Wasser$/, from);
     expect(told.message).toBe('Kitchen, Bathroom: Ein Leck würde nicht bemerkt. Keine Verbindung zur Cloud.');
+    // A slow start is not silence.
+    await watch({ language: 'de', silence: 3 });
     await restartHomeAssistant();
     await expectState(kitchen, 'off');
     const isForgotten = () =>

@@ -284,7 +284,7 @@ describe('the dashboard for Home Assistant', () => {
     expect(text).not.toMatch(/valve\.(open|close)_valve/);
   });
 
-  it('has a view for each property, and one for valves without a property', () => {
+  it('has a view for each property, one before for all of them, and one for valves without a property', () => {
     const second = propertyView({ property: aProperty({ id: 'property-2', name: 'Flat: 12' }) });
     const lost = sonicView({ sonic: aSonic({ id: 'lost', name: 'Lost' }), signal: 'none', propertyId: null });
     const wifi = sonicView({
@@ -298,10 +298,22 @@ describe('the dashboard for Home Assistant', () => {
         ({ cards }) => cards.filter(({ entity }) => entity?.startsWith('valve.'))[0]?.name ?? [],
       );
     expect(views.map((view) => [view.title, view.path, valves(view)])).toEqual([
+      ['Overview', 'overview', []],
       ['Holiday home', 'water', ['Kitchen']],
       ['Flat: 12', 'water-2', ['Mains']],
       ['Water', 'water-3', ['Lost']],
     ]);
+    // The first view has each property with its summary, what is wrong, and the way to its own view.
+    expect(views[0]?.sections.map(({ cards }) => cards.slice(0, 3))).toMatchObject(
+      [
+        ['Holiday home', 'water', 'holiday_home'],
+        ['Flat: 12', 'water-2', 'flat_12'],
+      ].map(([name, path, id]) => [
+        { type: 'heading', heading: name, tap_action: { action: 'navigate', navigation_path: path } },
+        { type: 'markdown', content: expect.stringContaining(`sensor.${id}_summary`) },
+        { type: 'tile', entity: `binary_sensor.${id}_water_problem` },
+      ]),
+    );
   });
 
   it('is none without a property and a valve, and of other messages', () => {
@@ -318,6 +330,6 @@ describe('the dashboard for Home Assistant', () => {
     const text = made(
       names.map((name, index) => propertyView({ property: aProperty({ id: `${index}`, name }) })),
     );
-    expect(viewsIn(text).map(({ title }) => title)).toEqual(names);
+    expect(viewsIn(text).map(({ title }) => title)).toEqual(['Overview', ...names]);
   });
 });
