@@ -10,6 +10,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
+import type { ValveAction } from '../model/valve.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -125,23 +126,35 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     return this.#valveCounts;
   }
 
-  record(topic: string, status: Outcome['status'], reason: string | null, httpStatus: number | null): void {
+  /** `action`: what a valve was to do, if that is known. */
+  record(
+    topic: string,
+    status: Outcome['status'],
+    reason: string | null,
+    httpStatus: number | null,
+    action: ValveAction | null = null,
+  ): void {
     const operation = this.#topics.operationOf(topic);
     const target = this.#topics.parse(topic);
     if (target?.kind === 'sonic' && target.path === 'valve/set')
       this.#valveCounts[reason === 'not_confirmed' ? reason : status] += 1;
     const hasFailed = status === 'error' || status === 'refused';
-    if (hasFailed) this.#logFailure(topic, status, reason);
+    if (hasFailed) this.#logFailure(topic, status, reason, action);
     this.emit('outcome', { topic, status, reason, http_status: httpStatus });
     if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
     const { kind, id } = target;
     if (kind === 'bridge' || this.#store.isShown(kind, id)) this.emit('showAgain', kind, id);
   }
 
-  #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
+  #logFailure(
+    topic: string,
+    status: Outcome['status'],
+    reason: string | null,
+    action: ValveAction | null,
+  ): void {
     // The valve queue has logged this already.
     if (reason === 'not_confirmed') return;
-    const key = `${topic} ${status} ${reason}`;
+    const key = `${topic} ${action} ${status} ${reason}`;
     // The answer to a request already gives the reason.
     if (this.#topics.operationOf(topic) !== null) {
       this.#failures.write('debug', key, { topic, status }, `Request failed: ${reason}`);
@@ -149,9 +162,10 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     }
     const target = this.#topics.parse(topic);
     const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
-    const name = isDevice ? this.#store.label(target.kind, target.id) : topic;
+    const what = action ? `to ${action}` : `${target?.path} for`;
+    const name = isDevice ? `${what} ${this.#store.label(target.kind, target.id)}` : topic;
     const ending = status === 'refused' ? 'refused' : 'failed';
-    const line = `Command for ${name} ${ending}: ${reason}`;
+    const line = `Command ${name} ${ending}: ${reason}`;
     this.#failures.write('warn', key, { topic, device: target?.id }, line);
   }
 

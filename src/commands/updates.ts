@@ -160,8 +160,11 @@ export class Updates {
     if (timeoutMs === null) return failed('timeout: earlier commands took too long. This one was not sent');
     // Only an action is logged: other values may hold a secret, for example an address.
     const { action } = (body ?? {}) as { readonly action?: unknown };
-    const fields = typeof action === 'string' ? action : Object.keys(body ?? {}).join(', ');
-    this.#parts.log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
+    // Of a pressure test, the field only says who asks.
+    const fields = operation === 'start_pressure_test' ? [] : Object.keys(body ?? {});
+    const about = typeof action === 'string' ? action : fields.join(', ');
+    const line = `Sending ${[`${operation} to the cloud`, about].filter(Boolean).join(': ')} (MQTT command)`;
+    this.#parts.log.info({ topic, operation }, line);
     const answers = new AnswerStatus();
     try {
       await this.send(message, call, { timeoutMs, onAnswer: answers.note });

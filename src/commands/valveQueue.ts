@@ -403,7 +403,7 @@ export class ValveQueue {
       { device: id, topic },
       isUnread
         ? `Valve ${valve} could not be read for ${unread} after a command to ${action} it. Look at it`
-        : `Valve ${valve} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
+        : `Valve ${valve} did not ${action} within ${waited}. Look at it, then check its power and its connection`,
     );
     const reason = isUnread ? `the valve could not be read for ${unread}` : `not confirmed within ${waited}`;
     this.#note(command, 'not_confirmed', reason, { waitedMs: isUnread ? null : confirmTimeoutMs });
@@ -434,6 +434,7 @@ export class ValveQueue {
 
   #end(command: ValveCommand, result: ValveResult): void {
     const { topic } = command.message;
+    const { action } = command.asked;
     const { outcomes } = this.#parts;
     if (result.status === 'error') {
       const { error } = result;
@@ -441,8 +442,8 @@ export class ValveQueue {
       this.#note(command, 'error', reasonFor(error), { movesUntil });
     } else if (result.status !== 'ok') this.#note(command, result.status, result.reason);
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
-    else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
-    else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
+    else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null, action);
+    else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus, action);
   }
 }
 

@@ -42,7 +42,7 @@ that has a failed command and a movement of a state file shows them further, wha
   = older
   = unmounted
   5m; save; move; watch command moved; 2m; weaken; open; 3m | open not_confirmed (not confirmed within 90 s), FAILED Kitchen did not open. Look at the
-                                                            | valve, it may have moved. Check its battery or its power supply.; closed by elsewhere
+                                                            | valve, it may have moved. Check its power and its connection.; closed by elsewhere
   stop; lose $1; start; 5m
   disk ok; 5m; restart; 5m
 

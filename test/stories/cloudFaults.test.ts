@@ -69,9 +69,7 @@ tell(
     problems: (home) =>
       home
         .linesFrom(0)
-        .filter(
-          (text) => /^(warn|error)/.test(text) && !/^warn: (Command for |No fresh data|Valve )/.test(text),
-        )
+        .filter((text) => /^(warn|error)/.test(text) && !/^warn: (Command |No fresh data|Valve )/.test(text))
         .map((text) => text.replace(causeOf(home), 'the same')),
   },
 );

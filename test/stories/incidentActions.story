@@ -72,13 +72,17 @@ is refused, and has no button, where control.incidents is off
 # the start of a pressure test
 
 starts one, and once only although the cloud breaks off
-  start; cloud reset-before start_pressure_test; send sonic/pressure_test/start PRESS
-       | asks source:sonic2mqtt; error: the connection to cloud.example.com broke before the answer was complete
+  start; watch log; cloud reset-before start_pressure_test; send sonic/pressure_test/start PRESS
+       | asks source:sonic2mqtt; error: the connection to cloud.example.com broke before the answer was complete; info: Sending start_pressure_test to
+       | the cloud (MQTT command); warn: Command pressure_test/start for "Kitchen" failed: the connection to cloud.example.com broke before the answer
+       | was complete
   cloud ok; send sonic/pressure_test/start PRESS; 1s; see sonic.pressure_test_running sonic:valve sonic:valve_state sonic/pressure_tests:job_id
        | pressure_test_running ON; valve "open"; valve_state "pressure_test"; job_id "a11b84e0-bf48-4dd9-9fb8-14824c215ca6"; asks source:sonic2mqtt;
-       | ok
+       | ok; info: Sending start_pressure_test to the cloud (MQTT command)
   send sonic/pressure_test/start PRESS                             | asks source:sonic2mqtt; error 409: the cloud answered 409 (conflict): a pressure
-                                                                   | test is running
+                                                                   | test is running; info: Sending start_pressure_test to the cloud (MQTT command);
+                                                                   | warn: Command pressure_test/start for "Kitchen" failed: the cloud answered 409
+                                                                   | (conflict): a pressure test is running
   2m; see sonic.pressure_tests_today                               | pressure_tests_today 1
 
 # the opening of an incident

@@ -7,9 +7,9 @@ is shown in Home Assistant and the log until it obeys, over restarts and outages
   @ schedules=leisurely
   watch command moved  | no command; moved by nobody
   weaken; close; 5s    | closing; close sent; asks action:close
-  100s; see last       | warn: Valve "Kitchen" did not close within 90 s. Look at it, then check its battery and its hub; open; close not_confirmed
-                       | (not confirmed within 90 s), FAILED Kitchen did not close. Look at the valve, it may have moved. Check its battery or its
-                       | power supply.
+  100s; see last       | warn: Valve "Kitchen" did not close within 90 s. Look at it, then check its power and its connection; open; close
+                       | not_confirmed (not confirmed within 90 s), FAILED Kitchen did not close. Look at the valve, it may have moved. Check its
+                       | power and its connection.
   restart
   cloud error-503; 20m | open, unavailable; health cloud_unreachable
   cloud ok; 23h        | open; health ok
@@ -19,7 +19,7 @@ is not shown as failed any more once its owner has dismissed that, whatever is a
   @ schedules=leisurely
   close; 1s; jam; 2m; see summary                      | Water running too long at Kitchen, since 09:00. Its valve did not close: close it by hand.;
                                                        | closing (shown null); close not_confirmed (not confirmed within 90 s), FAILED Kitchen did not
-                                                       | close. Look at the valve, it may have moved. Check its battery or its power supply.; asks
+                                                       | close. Look at the valve, it may have moved. Check its power and its connection.; asks
                                                        | action:close
   cloud refused; 10m; see cloud sonic.dismiss_failure  | cloud offline; dismiss_failure null; closing (shown null), unavailable; health
                                                        | cloud_unreachable
@@ -28,7 +28,7 @@ is not shown as failed any more once its owner has dismissed that, whatever is a
   kill; cloud ok; start; 20m; see summary              | Water running too long at Kitchen, since 09:00. It is not known whether its valve is closed.;
                                                        | closing (shown null); health ok
   weaken; close; 2m                                    | open; close not_confirmed (not confirmed within 90 s), FAILED Kitchen did not close. Look at
-                                                       | the valve, it may have moved. Check its battery or its power supply.; asks action:close
+                                                       | the valve, it may have moved. Check its power and its connection.; asks action:close
   broker cut; ask sonic/last_command/dismiss PRESS; 1m
   ask sonic/last_command/dismiss PRESS; 1s             | close not_confirmed (not confirmed within 90 s)
   broker cut; 1m
@@ -50,7 +50,7 @@ is no longer one that was killed in the middle, whatever became of the command
 is not shown as failed once it is read closed, ten seconds after its time
   @ world.valveTravelMs=100000
   close; 95s      | closing (shown null); close not_confirmed (not confirmed within 90 s), FAILED Kitchen did not close. Look at the valve, it may
-                  | have moved. Check its battery or its power supply.; asks action:close
+                  | have moved. Check its power and its connection.; asks action:close
   2m; see summary | Water running too long at Kitchen, since 09:00. Water is off.; closed; close confirmed; closed by command
 
 is not told to have failed after an outage in which it was not read
@@ -78,7 +78,7 @@ is not told to have stood still if only the first half of its time was read
 
 is shown as failed until it is read where it was to go, also if another client closes it
   put settings auto_shut_off=false; refresh; weaken; close; 2m | close not_confirmed (not confirmed within 90 s), FAILED Kitchen did not close. Look
-                                                               | at the valve, it may have moved. Check its battery or its power supply.; asks
+                                                               | at the valve, it may have moved. Check its power and its connection.; asks
                                                                | action:close
   valve closed; 2m                                             | closed; close not_confirmed (not confirmed within 90 s); closed by elsewhere
 

@@ -56,8 +56,8 @@ one valve
        | good: All good. No leaks, water on.
   = a command = close; 2s                                          | moving: Kitchen is closing.
   = a jammed valve = jammed                                        | warning: Kitchen did not close. You asked at 09:02, the cloud did not confirm it
-                                                                   | within 90 s. Look at the valve, it may have moved. Check its battery or its power
-                                                                   | supply.
+                                                                   | within 90 s. Look at the valve, it may have moved. Check its power and its
+                                                                   | connection.
   = a refused command = refused                                    | warning: The command to close Kitchen failed. You asked at 09:02. The valve was
                                                                    | not moved: the cloud answered 422 (the values are not accepted): The valve is
                                                                    | frozen.
@@ -93,8 +93,8 @@ two valves
   = one of two is closed = valve closed sonic2; 2m                 | good: All good. No leaks, Bathroom is closed.
   = a leak at one of two = valve closed sonic2; 2m; leak           | alarm: Leak at Kitchen, since 09:04. Its valve is open.
   = one of two is jammed = jammed                                  | warning: Kitchen did not close. You asked at 09:02, the cloud did not confirm it
-                                                                   | within 90 s. Look at the valve, it may have moved. Check its battery or its power
-                                                                   | supply.
+                                                                   | within 90 s. Look at the valve, it may have moved. Check its power and its
+                                                                   | connection.
   = one of two is faulty, and both are offline = faulty; hub-offline
        | warning: Hub Hallway hub is offline: its 2 valves cannot report a leak, and can only be closed by hand.
   listens; 1m; $2; screens | …

@@ -14,8 +14,12 @@ function startOutcomes() {
   const shownAgain: string[] = [];
   const outcomes = new Outcomes(topics, store, clock, lines.log);
   outcomes.on('showAgain', (kind, id) => void shownAgain.push(`${kind}/${id}`));
-  const record = (path: string, status: Outcome['status'], reason: string | null = null) =>
-    outcomes.record(`sonic2mqtt/${path}`, status, reason, null);
+  const record = (
+    path: string,
+    status: Outcome['status'],
+    reason: string | null = null,
+    action: 'close' | null = null,
+  ) => outcomes.record(`sonic2mqtt/${path}`, status, reason, null, action);
   return { clock, outcomes, record, lines, shownAgain };
 }
 
@@ -42,12 +46,14 @@ describe('the outcomes of commands', () => {
     record('bridge/request/patch_property', 'error', 'answered');
     record('property/property-1/name/set', 'error', 'why');
     record('property/stranger/name/set', 'refused', 'nobody');
+    record('sonic/stranger/valve/set', 'error', 'frozen', 'close');
     // The valve queue says so in words.
     record('sonic/a/valve/set', 'error', 'not_confirmed');
     expect(shownAgain).toEqual(['property/property-1']);
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
-      `warn: Command for ${JSON.stringify(aProperty().name)} failed: why`,
-      'warn: Command for "stranger" refused: nobody',
+      `warn: Command name/set for ${JSON.stringify(aProperty().name)} failed: why`,
+      'warn: Command name/set for "stranger" refused: nobody',
+      'warn: Command to close "stranger" failed: frozen',
     ]);
   });
 
@@ -61,7 +67,7 @@ describe('the outcomes of commands', () => {
     };
     for (let count = 0; count < 1_000; count++) record('bridge/log_level/set', 'refused', 'why');
     record('bridge/log_level/set', 'refused', 'another');
-    const line = 'warn: Command for sonic2mqtt/bridge/log_level/set refused: ';
+    const line = 'warn: Command sonic2mqtt/bridge/log_level/set refused: ';
     expect(warnings()).toEqual([`${line}why`, `${line}another`]);
     await passTime(clock, 60_000);
     expect(warnings()).toEqual([`${line}why (again in the last minute: 999)`]);
