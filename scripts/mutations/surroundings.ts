@@ -108,8 +108,8 @@ export const surroundingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('homeassistant/discovery.ts', ['unit/homeassistant/discovery'], {
     'no discovery message depends on an earlier one': [
-      'entityTable(kind).map((row) => [',
-      'entityTable(kind).filter((row) => hasEntity(row, view, offers)).map((row) => [',
+      'JSON.stringify(Object.fromEntries(components))',
+      'JSON.stringify(Object.fromEntries(components.filter(([, { qos }]) => qos !== undefined)))',
     ],
   }),
   ...mistakesIn('publishing/discoveryMessages.ts', ['stories/homeAssistant'], {

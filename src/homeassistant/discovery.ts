@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type AvailabilitySource,
   type EntityRow,
@@ -11,7 +12,7 @@ import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import { type StateText, textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
-import { type Message, statesPath, type Topics } from './topics.ts';
+import { statesPath, type Topics } from './topics.ts';
 
 export type Component = Readonly<Record<string, unknown>>;
 
@@ -81,52 +82,78 @@ export function viewId(view: DeviceView): string {
   }
 }
 
+/** The message is longer than all others of the device together, so it is written only if its fingerprint is new. */
+export interface DiscoveryPlan {
+  readonly topic: string;
+  /** Two messages of a device with the same fingerprint are the same. */
+  readonly fingerprint: string;
+  /** Writes the message, as JSON. */
+  readonly write: () => string;
+}
+
 export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
   origin: DiscoveryOrigin,
-): Message {
+): DiscoveryPlan {
   const { kind } = view;
   const { topics, version, homepage } = origin;
   const id = viewId(view);
   const device = deviceOf(view, origin);
-  const idStart = asIdPart(device.name) ?? asIdPart(`${kind} ${id.slice(-6)}`);
-  const message: Discovery = {
-    device,
-    origin: {
-      name: 'sonic2mqtt',
-      sw_version: version,
-      ...(homepage !== null && { support_url: homepage }),
-    },
-    availability: availability(needOfRoot[kind], kind, id, topics),
-    availability_mode: 'all',
-    state_topic: topics.below(kind, id, statesPath),
-    components: Object.fromEntries(
-      entityTable(kind).map((row) => [
-        componentId(row),
-        // A component with only its platform is removed, or was never there. So no message depends on an earlier one.
-        hasEntity(row, view, offers)
-          ? {
-              ...component(row, view, origin, offers),
-              // Only for a new entity. In every language it is English, because automations use it. Another text stands for
-              // a name that only Home Assistant could spell, or else nobody would know the ID.
-              default_entity_id: `${row.component}.${idStart}${idEnd(row)}`,
-            }
-          : { platform: row.component },
-      ]),
-    ),
+  const shapes = entityTable(kind).map((row) => shapeOf(row, view, offers));
+  const fingerprint = `${JSON.stringify(device)} ${shapes.join()}`;
+  const write = () => {
+    const root: Omit<Discovery, 'components'> = {
+      device,
+      origin: {
+        name: 'sonic2mqtt',
+        sw_version: version,
+        ...(homepage !== null && { support_url: homepage }),
+      },
+      availability: availability(needOfRoot[kind], kind, id, topics),
+      availability_mode: 'all',
+      state_topic: topics.below(kind, id, statesPath),
+    };
+    const idStart = asIdPart(device.name) ?? asIdPart(`${kind} ${id.slice(-6)}`);
+    const components = componentsOf(kind, shapes, origin)
+      .replaceAll(anyId, id)
+      .replaceAll(anyIdStart, `${idStart}`);
+    return `${JSON.stringify(root).slice(0, -1)},"components":${components}}`;
   };
-  return { topic: topics.discovery(kind, id), payload: JSON.stringify(message) };
+  return { topic: topics.discovery(kind, id), fingerprint: hash('sha1', fingerprint, 'base64'), write };
 }
 
-/** By name of an entity: the end of its entity ID. To spell them for each device would take longer than all the rest. */
-const idEnds = new Map<string, string>();
+/** In what the component of a row differs between devices, besides their IDs. A select is shown by its choices. */
+type Shape = 'absent' | 'shown' | 'controlled' | readonly string[];
 
-function idEnd({ name }: EntityRow<DeviceView>): string {
-  if (name === null) return '';
-  const end = idEnds.get(name) ?? `_${asIdPart(name)}`;
-  idEnds.set(name, end);
-  return end;
+function shapeOf(row: EntityRow<DeviceView>, view: DeviceView, offers: SupportedOperations): Shape {
+  if (!hasEntity(row, view, offers)) return 'absent';
+  if (row.component === 'select') return choicesOf(row, view);
+  return takesCommands(row, view, offers) ? 'controlled' : 'shown';
+}
+
+/** Stand for the ID of a device, and for the start of its entity IDs. No text of a row has these characters. */
+const anyId = '\ue000';
+const anyIdStart = '\ue001';
+
+/** By origin, kind and shapes: the components as JSON. A house has few shapes, and thousands of devices share them. */
+const componentTexts = new WeakMap<DiscoveryOrigin, Map<string, string>>();
+const mostTexts = 100;
+
+function componentsOf(kind: DeviceKind, shapes: readonly Shape[], origin: DiscoveryOrigin): string {
+  const texts = componentTexts.get(origin) ?? new Map<string, string>();
+  componentTexts.set(origin, texts);
+  const key = `${kind} ${shapes.join()}`;
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const components = entityTable(kind).map((row, index): [string, Component] => [
+    componentId(row),
+    component(row, shapes[index] ?? 'absent', kind, origin),
+  ]);
+  const text = JSON.stringify(Object.fromEntries(components));
+  if (texts.size >= mostTexts) texts.clear();
+  texts.set(key, text);
+  return text;
 }
 
 export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {
@@ -237,17 +264,17 @@ export function stateInWords(key: string, option: string, language: Language): s
 
 function component(
   row: EntityRow<DeviceView>,
-  view: DeviceView,
+  shape: Shape,
+  kind: DeviceKind,
   { topics, language }: DiscoveryOrigin,
-  offers: SupportedOperations,
 ): Component {
-  const { kind } = view;
-  const id = viewId(view);
-  const below = (path: string) => topics.below(kind, id, path);
+  // A component with only its platform is removed, or was never there. So no message depends on an earlier one.
+  if (shape === 'absent') return { platform: row.component };
+  const below = (path: string) => topics.below(kind, anyId, path);
   const attributes = 'attributes' in row ? row.attributes : undefined;
   return {
     platform: row.component,
-    unique_id: `${topics.identifier(kind, id)}_${row.key}`,
+    unique_id: `${topics.identifier(kind, anyId)}_${row.key}`,
     name: row.name && textsIn(language).names[row.name],
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
@@ -270,9 +297,9 @@ function component(
       options:
         'isInWords' in row
           ? row.options.map((option) => stateInWords(row.key, option, language))
-          : row.component === 'select'
-            ? choicesOf(row, view)
-            : row.options,
+          : typeof shape === 'string'
+            ? row.options
+            : shape,
     }),
     ...(attributes && { json_attributes_template: `{{ (${attributes.expression}) | tojson }}` }),
     ...('isInWords' in row &&
@@ -286,9 +313,12 @@ function component(
     // With QoS 1, Home Assistant would repeat a command that was lost with its connection, and the valve could move
     // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
-    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
-    ...('command' in row && takesCommands(row, view, offers) && { command_topic: below(row.command.path) }),
+    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, anyId, topics) }),
+    ...('command' in row && shape !== 'shown' && { command_topic: below(row.command.path) }),
     ...(attributes && { json_attributes_topic: below(attributes.path) }),
     ...('alerts' in row && { json_attributes_topic: below(statesPath) }),
+    // Only for a new entity. In every language it is English, because automations use it. Another text stands for a name
+    // that only Home Assistant could spell, or else nobody would know the ID.
+    default_entity_id: `${row.component}.${anyIdStart}${row.name === null ? '' : `_${asIdPart(row.name)}`}`,
   };
 }

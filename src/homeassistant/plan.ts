@@ -21,6 +21,7 @@ import {
   alertsKey,
   codeEnd,
   type DiscoveryOrigin,
+  type DiscoveryPlan,
   lastResetKey,
   maxStateLength,
   planDiscovery,
@@ -48,7 +49,7 @@ export interface PlanContext extends DiscoveryOrigin {
 
 export interface DevicePlan {
   /** Null if discovery is switched off. */
-  readonly discovery: Message | null;
+  readonly discovery: DiscoveryPlan | null;
   /**
    * In the order in which they must be published, so that no old value ever looks available: `offline` comes before
    * everything else, and `online` after everything else.

@@ -3,14 +3,15 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Mirror } from '../broker/mirror.ts';
-import { viewId } from '../homeassistant/discovery.ts';
-import type { Message } from '../homeassistant/topics.ts';
+import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface Announced {
   readonly kind: DeviceKind;
   /** Empty for the bridge. */
   readonly id: string;
+  /** Of the last message. */
+  fingerprint: string;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
   /** When the same message is to be published once more, in ms of the monotonic clock; infinity if it is not. */
@@ -74,29 +75,30 @@ export class DiscoveryMessages {
   }
 
   /** Later, if now would be too soon for Home Assistant. Returns whether the same message was published once more. */
-  publish({ topic, payload }: Message, view: DeviceView): boolean {
+  publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): boolean {
     const { kind } = view;
     const now = this.#clock.monotonic();
     const known = this.#announced.get(topic);
     // A hub and a valve with the same ID would replace each other's message without end.
     if (known && known.kind !== kind) return false;
-    const isAgain = this.#mirror.has(topic, payload);
-    if (isAgain && now < (known?.againAt ?? Number.POSITIVE_INFINITY)) return false;
+    const isAgain = known?.fingerprint === fingerprint && this.#mirror.isKnown(topic);
+    if (isAgain && now < known.againAt) return false;
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && !isAgain && waitMs > 0 && this.#mirror.isKnown(topic)) {
       this.#publishLater(known, waitMs);
       return false;
     }
     const announced: Announced = known ?? {
-      ...{ kind, id: viewId(view), at: null, againAt: 0 },
+      ...{ kind, id: viewId(view), fingerprint, at: null, againAt: 0 },
       ...{ losses: 0, lostAt: Number.NEGATIVE_INFINITY, cancelTimer: () => {} },
     };
+    announced.fingerprint = fingerprint;
     announced.at = null;
     announced.againAt = Number.POSITIVE_INFINITY;
     this.#announced.set(topic, announced);
     if (isAgain) this.#mirror.forget([topic]);
     else announced.losses = 0;
-    this.#mirror.want(topic, payload, (isTaken) => {
+    this.#mirror.want(topic, write(), (isTaken) => {
       announced.at = this.#clock.monotonic();
       // The device may have been forgotten in the meantime.
       if (isAgain || !isTaken || this.#announced.get(topic) !== announced) return;

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import { failureMessage } from '../health/checks.ts';
-import { viewId } from '../homeassistant/discovery.ts';
+import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
   type PlanContext,
@@ -66,8 +66,6 @@ interface Published {
   readonly verdict: Verdict;
   /** What its messages were made from; undefined if they are to be made again. */
   from: object | undefined;
-  /** The topics of which the broker may still have messages that must go. */
-  leaving: readonly string[];
 }
 
 /** Among more valves, a round waits for further changes, because it asks each valve. */
@@ -99,6 +97,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #asked: Map<string, DeviceKey> | null = null;
   /** By key. */
   readonly #published = new Map<string, Published>();
+  /** By key of a record that is gone: the topics of which the broker may still have messages. */
+  readonly #leaving = new Map<string, readonly string[]>();
   /** What the messages of the bridge's own device were made from; null if they are to be made again. */
   #bridgeFrom: DeviceView | null = null;
   #running: Promise<void> | null = null;
@@ -194,7 +194,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     ];
     for (const view of views) {
       const plan = view && planDevice(view, context).discovery;
-      if (plan) yield plan.payload;
+      if (plan) yield plan.write();
     }
   }
 
@@ -289,11 +289,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         const from = this.#sourceOf(record, verdict);
         if (known?.verdict === verdict && known.from && isDeepStrictEqual(known.from, from)) continue;
         await mirror.waitForRoom();
-        const published: Published = { record, verdict, from, leaving: [] };
-        this.#published.set(key, published);
+        this.#published.set(key, { record, verdict, from });
+        if (verdict !== 'gone') this.#leaving.delete(key);
         try {
-          published.leaving = this.#publishRecord(record, verdict, known);
-          if (known?.verdict !== 'shown' && known?.verdict !== 'gone') deleted += published.leaving.length;
+          this.#publishRecord(record, verdict);
+          const wasCounted = known?.verdict === 'shown' || known?.verdict === 'gone';
+          if (!wasCounted) deleted += this.#leaving.get(key)?.length ?? 0;
         } catch (error) {
           // If one record cannot be planned, the others must still be shown.
           const { kind, id } = record;
@@ -362,21 +363,22 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return (verdict === 'shown' && view) || {};
   }
 
-  /** Publishes or deletes the messages of a record; returns the topics of which the broker may still have messages. */
-  #publishRecord(record: RecordKey, verdict: Verdict, known: Published | undefined): readonly string[] {
+  /** Publishes or deletes the messages of a record. */
+  #publishRecord(record: RecordKey, verdict: Verdict): void {
     const { context, mirror, store } = this.#parts;
     const { kind, id } = record;
     if (verdict === 'gone') {
-      if (known?.verdict !== 'gone') return this.#leave(record);
-      for (const topic of known.leaving) mirror.drop(topic);
-      return known.leaving;
+      const leaving = this.#leaving.get(keyOf(record)) ?? this.#leave(record);
+      this.#leaving.set(keyOf(record), leaving);
+      for (const topic of leaving) mirror.drop(topic);
+      return;
     }
     if (kind === 'incident') {
       const incident = verdict === 'shown' && store.incidents.get(id);
-      if (!incident) return [];
+      if (!incident) return;
       const { topic, payload } = planIncident(incident, context.topics);
       mirror.want(topic, payload);
-      return [];
+      return;
     }
     const view = verdict === 'shown' ? store.view(kind, id) : null;
     if (!view) this.#publishUnreadDevice({ kind, id });
@@ -384,7 +386,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.#publishDevice(view);
       if (view.kind !== 'property') this.#deviceLog.note(view, store.label(view.kind, id));
     }
-    return [];
   }
 
   /** The bridge's own data of a device that this run has not read. */
@@ -440,13 +441,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const topic of unwanted) mirror.drop(topic);
   }
 
-  #publishDiscovery(message: Message, view: DeviceView): void {
+  #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
     const { context, mirror, discovery } = this.#parts;
     // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
     // because it shows why the cloud cannot be read.
     if (this.#phase !== 'running' && view.kind !== 'bridge') return;
     // Home Assistant takes a message a moment later. Until then, it refuses a state that is a new option of a select.
-    if (discovery.publish(message, view))
+    if (discovery.publish(plan, view))
       mirror.forget([context.topics.below(view.kind, viewId(view), statesPath)]);
   }
 
@@ -472,18 +473,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     // The discovery message comes first, because its deletion makes Home Assistant remove the device.
     const isOwn = kind !== 'incident' && discovery.forget(config, kind);
     const leaving = isOwn ? [config, ...documents] : documents;
-    for (const topic of leaving) {
-      mirror.found(topic);
-      mirror.drop(topic);
-    }
+    for (const topic of leaving) mirror.found(topic);
     return leaving;
   }
 
   /** Forgets the records of which the broker has no message any more. */
   #forgetDeleted(): void {
     const { state, mirror } = this.#parts;
-    for (const [key, { verdict, leaving }] of this.#published) {
-      if (verdict !== 'gone' || leaving.some((topic) => mirror.mayHave(topic))) continue;
+    for (const [key, topics] of this.#leaving) {
+      if (topics.some((topic) => mirror.mayHave(topic))) continue;
+      this.#leaving.delete(key);
       this.#published.delete(key);
       state.kept.devices.delete(key);
     }

@@ -48,8 +48,8 @@ const detailNames = Object.keys(detailKinds) as DetailName[];
 
 /** A table whose records grow stale, even if its poll reads nothing. */
 interface Aging {
-  /** Records that were read before that time are too old. */
-  readonly markStale: (readBefore: number) => void;
+  /** Records that were read before that time are too old. Returns whether this makes anything too old. */
+  readonly markStale: (readBefore: number) => boolean;
 }
 
 /** All data of the account. Only the store writes here, and emits an event for each change. */

@@ -18,17 +18,17 @@ export class DetailTable<T extends object> {
 
   /**
    * Stores a record that was requested at `sentAt`. With `apartMs`, null means that the cloud refused it, and counts only after
-   * two refusals in a row that are so many ms apart.
+   * two refusals in a row that are so many ms apart. Returns whether something else is shown now.
    */
-  set(id: string, record: T | null, sentAt: number, apartMs?: number): void {
+  set(id: string, record: T | null, sentAt: number, apartMs?: number): boolean {
     if (record !== null) this.#refusedSince.delete(id);
     else if (apartMs !== undefined) {
-      if (this.#table.isOlder(id, sentAt)) return;
+      if (this.#table.isOlder(id, sentAt)) return false;
       const since = this.#refusedSince.get(id);
       if (since === undefined) this.#refusedSince.set(id, sentAt);
-      if (since === undefined || sentAt - since < apartMs) return;
+      if (since === undefined || sentAt - since < apartMs) return false;
     }
-    if (this.#isOffered) this.#table.upsert(id, record, sentAt);
+    return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
   /** Stores the answer to a change, received at `heardAt`. */
@@ -52,9 +52,9 @@ export class DetailTable<T extends object> {
     return this.#table.readAt(id);
   }
 
-  /** Records that were read before that time are too old. */
-  markStale(readBefore: number): void {
-    this.#table.markStale(readBefore);
+  /** Records that were read before that time are too old. Returns whether this makes anything too old. */
+  markStale(readBefore: number): boolean {
+    return this.#table.markStale(readBefore);
   }
 
   /** The cloud does not offer the operation. */
@@ -121,14 +121,15 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return telemetry && isBefore ? { ...telemetry, water_flow: null } : telemetry;
   }
 
-  /** Drops the values that are too old at `now`. */
-  expire(now: number): void {
+  /** Drops the values that are too old at `now`. Returns whether there were any. */
+  expire(now: number): boolean {
     const expired = [...this.#expiresAt].filter(([, expiresAt]) => expiresAt < now).map(([id]) => id);
     for (const id of expired) {
       const telemetry = this.of(id);
       if (telemetry) this.set(id, withoutValues(telemetry), now);
       this.#expiresAt.delete(id);
     }
+    return expired.length > 0;
   }
 
   /** When the next values will be too old; infinity if no values are shown. */

@@ -51,8 +51,8 @@ export class OpenIncidents {
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
   }
 
-  markStale(readBefore: number): void {
-    this.#table.markStale(readBefore);
+  markStale(readBefore: number): boolean {
+    return this.#table.markStale(readBefore);
   }
 
   /** Finds out where each incident is now, and what has happened since that was last found out. */

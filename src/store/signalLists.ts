@@ -76,9 +76,12 @@ export class SignalLists {
     return this.completeAt(propertyId) !== null && this.#lists.get(propertyId)?.signals.size === 0;
   }
 
-  /** Lists that were read before that time are too old. */
-  markStale(readBefore: number): void {
-    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
+  /** Lists that were read before that time are too old. Returns whether this makes one too old. */
+  markStale(readBefore: number): boolean {
+    const from = this.#staleBefore;
+    this.#staleBefore = Math.max(from, readBefore);
+    const times = [...this.#lists.values()].map(({ completeAt }) => completeAt ?? Number.NEGATIVE_INFINITY);
+    return times.some((at) => at >= from && at < readBefore);
   }
 }
 

@@ -193,11 +193,11 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Notes, by poll, that what was read before that time is too old to be shown as the present. */
   markStale(readBefore: Partial<Record<PollName, number>>): void {
-    for (const poll of pollNames) {
+    const aged = pollNames.flatMap((poll) => {
       const at = readBefore[poll];
-      if (at !== undefined) for (const table of this.#account.readBy[poll]) table.markStale(at);
-    }
-    this.#settle();
+      return at === undefined ? [] : this.#account.readBy[poll].map((table) => table.markStale(at));
+    });
+    if (aged.includes(true)) this.#settle();
   }
 
   // ---- one by one ---------------------------------------------------------------------------------------------
@@ -231,8 +231,7 @@ export class Store extends EventEmitter<StoreEvents> {
     sentAt: number,
     apartMs?: number,
   ): void {
-    this.#account.details[name].set(id, record, sentAt, apartMs);
-    this.#tell(detailKinds[name], id);
+    if (this.#account.details[name].set(id, record, sentAt, apartMs)) this.#tell(detailKinds[name], id);
   }
 
   /** Like `setDetail`. A reading of the shut-off may end a pause. */
@@ -576,8 +575,7 @@ export class Store extends EventEmitter<StoreEvents> {
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
     const tables = Object.values(this.#account.telemetry);
-    for (const table of tables) table.expire(now);
-    this.#tellAll();
+    if (tables.map((table) => table.expire(now)).includes(true)) this.#tellAll();
     const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
     this.#cancelExpiry();
     if (!this.#isAging || nextAt === Number.POSITIVE_INFINITY) return;

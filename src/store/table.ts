@@ -125,9 +125,15 @@ export class Table<T extends object | null> {
     return entry ? [{ id: entry.id, before: entry.record, after: undefined }] : [];
   }
 
-  /** Records that were read before that time are too old. */
-  markStale(readBefore: number): void {
-    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
+  /** Records that were read before that time are too old. Returns whether this makes anything too old. */
+  markStale(readBefore: number): boolean {
+    const from = this.#staleBefore;
+    this.#staleBefore = Math.max(from, readBefore);
+    const isAged = (at: number) => at >= from && at < readBefore;
+    return (
+      isAged(this.#completeAt ?? Number.NEGATIVE_INFINITY) ||
+      [...this.#entries.values()].some((entry) => isAged(entry.readAt) || isAged(entry.formerReadAt))
+    );
   }
 
   get(id: string | null): T | undefined {

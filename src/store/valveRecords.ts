@@ -232,10 +232,19 @@ export class ValveRecords {
     }
   }
 
-  /** Ends the failures that have been shown for long enough. A position that was left before that time is no longer shown. */
-  markStale(readBefore: number): void {
-    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
-    for (const entry of this.#entries.values()) if (entry.failure !== null) this.#keep(entry);
+  /**
+   * Ends the failures that have been shown for long enough. A position that was left before that time is no longer shown. Returns
+   * whether this changes anything.
+   */
+  markStale(readBefore: number): boolean {
+    const from = this.#staleBefore;
+    this.#staleBefore = Math.max(from, readBefore);
+    const entries = [...this.#entries.values()];
+    const ended = entries.filter((entry) => entry.failure !== null && this.#keep(entry));
+    return (
+      ended.length > 0 ||
+      entries.some(({ leftAt }) => leftAt !== null && leftAt >= from && leftAt < readBefore)
+    );
   }
 
   forget(id: string): void {

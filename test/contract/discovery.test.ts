@@ -4,7 +4,7 @@ import { operationRow } from '../../src/cloud/operations.ts';
 import { type FieldOperation, requiredOperation } from '../../src/entities/row.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import type { Discovery } from '../../src/homeassistant/discovery.ts';
+import { type Discovery, planDiscovery } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceView, deviceKinds } from '../../src/model/devices.ts';
 import { availabilityTopics } from '../oracle/discoveredEntities.ts';
@@ -41,7 +41,7 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
   ]);
   return {
     topic: discovery.topic,
-    discovery: JSON.parse(discovery.payload) as Discovery,
+    discovery: JSON.parse(discovery.write()) as Discovery,
     retained,
   };
 }
@@ -62,6 +62,19 @@ it('a device in whatever situation is announced by the rules, and its documents 
     }),
   );
   expect(found).toEqual([]);
+});
+
+it('a message has the fingerprint of another only if it is the same', () => {
+  const messages = situations.flatMap(({ views, offers }) =>
+    views.map((view) => planDiscovery(view, offers, context)),
+  );
+  const texts = new Map<string, string>();
+  for (const { topic, fingerprint, write } of messages) {
+    const text = write();
+    expect(texts.get(`${topic} ${fingerprint}`) ?? text).toBe(text);
+    texts.set(`${topic} ${fingerprint}`, text);
+  }
+  expect(new Set(texts.values()).size).toBe(texts.size);
 });
 
 describe('all discovery messages together', () => {

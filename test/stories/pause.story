@@ -46,8 +46,8 @@ is on disk before the cloud receives it
   release; 1s                                     | off; paused until 10:01; asks auto_shut_off:false; ok
 
 that is prolonged while its end comes is refused for that, however slow the disk is
-  pause 10; 597s; hold; ask property/pause/set 30; 4s | off; paused until 09:40; asks auto_shut_off:false; ok
-  release; 5s                                         | ok
+  pause 10; 597s; hold; ask property/pause/set 30; 4s | off; paused until 09:11; asks auto_shut_off:false; ok
+  release; 5s                                         | paused until 09:40; ok
 
 has buttons and a number in Home Assistant, unless control.settings is off
   number                             | 0 1440 min sonic2mqtt/property/{property}/pause/set, button_resume,sensor_paused_until

@@ -21,5 +21,5 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
 /** The discovery message of a device, without the components that it lacks. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
-  return withoutStubs(JSON.parse(planDiscovery(view, offers, maker).payload));
+  return withoutStubs(JSON.parse(planDiscovery(view, offers, maker).write()));
 }

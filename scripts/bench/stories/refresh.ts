@@ -174,6 +174,7 @@ function reconnected(stage: Stage, bridge: Subject, raw: Raw, folder: string): P
     bench,
     'refresh, reconnect',
     async () => {
+      await setTimeout(discoveryAgainMs);
       await broker.stop();
       await bridge.ask('watch');
       await broker.start();
@@ -198,6 +199,7 @@ async function born(stage: Stage, bridge: Subject, raw: Raw, folder: string): Pr
     bench,
     'refresh, birth',
     async () => {
+      await setTimeout(discoveryAgainMs);
       await bridge.ask('watch');
       await listener.publish('homeassistant/status', 'online');
       return workOf(stage, bridge);

@@ -106,7 +106,7 @@ describe('a component', () => {
   it('that a device lacks is stated by its platform alone, so that no message depends on an earlier one', () => {
     for (const view of wholeHouse) {
       const [full, none] = [context.offers, () => false].map((offers) =>
-        JSON.parse(planDiscovery(view, offers, context).payload),
+        JSON.parse(planDiscovery(view, offers, context).write()),
       );
       expect(Object.keys(none.components)).toEqual(Object.keys(full.components));
       const lacking = Object.keys(full.components).filter(

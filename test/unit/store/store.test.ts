@@ -93,6 +93,18 @@ describe('the store', () => {
     for (const [at, view] of views().entries()) expect(view).toBe(before[at]);
   });
 
+  it('tells nothing of a detail that is as before, nor of a time that makes nothing too old', () => {
+    store.setDetail('hubs', 'hub', { id: 'hub', status: 'online' } as HubDetail, time++);
+    changes = 0;
+    store.setDetail('hubs', 'hub', { id: 'hub', status: 'online' } as HubDetail, time++);
+    store.markStale({ properties: 0, signals: 0, sonics: 0, incidents: 0 });
+    store.setAging(true);
+    expect(changes).toBe(0);
+    store.markStale({ sonics: time });
+    store.setDetail('hubs', 'hub', { id: 'hub', status: 'busy' } as HubDetail, time++);
+    expect(changes).toBe(2);
+  });
+
   it('marks just what a change shows on', () => {
     store.replaceSonics(
       complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub'), sonic('shed', 'stray')]),
