@@ -53,6 +53,12 @@ const valveTiles = [
   'sensor_water_yesterday',
   'sensor_water_month',
 ];
+/** Shown only while they are on. The tile of the valve says nothing of a pressure test. */
+const passingTiles = [
+  'binary_sensor_valve_problem',
+  'binary_sensor_command_failed',
+  'binary_sensor_pressure_test_running',
+];
 const propertyTiles = ['binary_sensor_problem', 'sensor_open_incidents'];
 const controlTiles = ['switch_pressure_tests_enabled', 'switch_auto_shut_off'];
 
@@ -183,7 +189,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
     ...(isNameless(valve) ? [{ type: 'markdown', content: words.unknownIds, ...wholeLine }] : []),
-    ...cards(valve, ['binary_sensor_valve_problem', 'binary_sensor_command_failed'], (entity, name) =>
+    ...cards(valve, passingTiles, (entity, name) =>
       only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
     ),
     ...cards(valve, ['valve_valve'], (entity, name) => {

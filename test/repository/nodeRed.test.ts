@@ -224,6 +224,17 @@ describe('what the flows show', () => {
   });
 });
 
+describe('what the flows show of a valve', () => {
+  it.each([
+    ['open', 'open', 'open'],
+    ['open', 'pressure_test', 'pressure test'],
+    [null, 'faulty', 'unknown'],
+  ])('that is %s and reports %s: %s', (valve, valve_state, shown) => {
+    const record = { topic: 'sonic2mqtt/sonic/sonic-1', payload: { id: 'sonic-1', valve, valve_state } };
+    expect(sentBy('What is known', [record])).toMatchObject([[{ payload: { rows: [{ valve: shown }] } }]]);
+  });
+});
+
 describe('what the flows send', () => {
   const beat = Date.now();
   const remembered = { known: { sonics: { 'sonic-1': { id: 'sonic-1' } } }, beats: [beat - 2_000, beat] };

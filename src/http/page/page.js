@@ -350,7 +350,9 @@ function drawCard(card, { property, status }) {
     if (there !== places[section]) there.before(places[section]);
   }
   const { isComplete, isLoading } = status;
-  const areAlertsFresh = (property.areAlertsFresh && !isLost) || isPending('incidents');
+  // The alerts that a valve can report are known once its hub was read too.
+  const areAlertsPending = ['incidents', 'sonics', 'signals'].some(isPending);
+  const areAlertsFresh = (property.areAlertsFresh && !isLost) || areAlertsPending;
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
   card.classList.toggle('is-long', sonics.length >= manyValves);
   const arePlacesPending = isPending('properties');

@@ -107,16 +107,18 @@ describe('the dashboard for Home Assistant', () => {
     ]);
   });
 
-  it('has the summary on top, and a fault and a failed command only while there is one', () => {
+  it('has the summary on top, and a fault, a failed command and a pressure test only while there is one', () => {
     const text = made([propertyView(), sonicView()]);
     const summary = cardsIn(text)[1];
     const content = expect.stringMatching(/^## {{ states\('sensor.holiday_home_summary'\) \| .* }}$/);
     expect(summary).toMatchObject({ type: 'markdown', content });
     expect(escapedBy(String(summary?.['content']), hostileName.text)).toBe(hostileName.escaped);
-    for (const entity of ['binary_sensor.kitchen_command_failed', 'binary_sensor.kitchen_valve_problem'])
+    for (const passing of ['command_failed', 'valve_problem', 'pressure_test_running']) {
+      const entity = `binary_sensor.kitchen_${passing}`;
       expect(cardsIn(text).filter((card) => card.entity === entity)).toMatchObject([
         { type: 'tile', visibility: [{ condition: 'state', entity, state: 'on' }] },
       ]);
+    }
     const dismissal = 'button.kitchen_dismiss_failed_command';
     expect(cardsIn(text).filter(({ entity }) => entity === dismissal)).toMatchObject([
       {
