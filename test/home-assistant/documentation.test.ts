@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { runBuilt } from '../support/callProgram.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
 import { takePicture } from '../support/pictures.ts';
+import { tourWords } from '../support/tourWords.ts';
 import { waitFor } from '../support/waitFor.ts';
 import {
   type Household,
@@ -259,10 +260,9 @@ describe('the examples', () => {
 });
 
 interface Shot {
-  readonly name: string;
+  readonly name: keyof typeof tourWords;
   /** The path in Home Assistant; null for the status page. */
   readonly path: string | null;
-  readonly texts: readonly string[];
   readonly height: number;
   readonly presses?: readonly string[];
   readonly prepare: () => unknown;
@@ -280,13 +280,13 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
 
   const shots: readonly Shot[] = [
     {
-      ...{ name: 'all-good', path: null, texts: ['All good.', 'No leaks, water on.'], height: 844 },
+      ...{ name: 'all-good', path: null, height: 844 },
       prepare: () => {
         for (const id of world().incidents.ids) world().closeIncident(id);
       },
     },
     {
-      ...{ name: 'closing', path: willow, texts: ['Kitchen is closing.', 'Closing'], height: 560 },
+      ...{ name: 'closing', path: willow, height: 560 },
       prepare: async () => {
         // It does not arrive, which is a failure after 90 seconds.
         await call('valve.close_valve', 'valve.bathroom');
@@ -297,19 +297,14 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
       },
     },
     {
-      ...{
-        name: 'offline',
-        path: willow,
-        texts: ['Hub Hallway hub is offline', 'moved by hand'],
-        height: 620,
-      },
+      ...{ name: 'offline', path: willow, height: 620 },
       prepare: () => {
         world().setValve(sonicId(), 'open');
         world().dropCloud(hubId());
       },
     },
     {
-      ...{ name: 'leak', path: willow, texts: ['the valve is closed'], height: 350 },
+      ...{ name: 'leak', path: willow, height: 350 },
       presses: [
         act(`${inPage('home-assistant-main')}.dispatchEvent(new CustomEvent('hass-show-notifications'))`),
       ],
@@ -332,21 +327,11 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
       },
     },
     {
-      ...{
-        name: 'failed',
-        path: flat,
-        texts: ['Bathroom did not close.', 'Dismiss failed command'],
-        height: 760,
-      },
+      ...{ name: 'failed', path: flat, height: 760 },
       prepare: () => entityIs('binary_sensor.bathroom_command_failed', 'on'),
     },
     {
-      ...{
-        name: 'paused',
-        path: flat,
-        texts: ['shut-off paused until', 'Pause ends', 'Resume'],
-        height: 620,
-      },
+      ...{ name: 'paused', path: flat, height: 620 },
       presses: [
         act(`${inPage('hui-sections-view')}.shadowRoot.querySelectorAll('hui-section')[2].scrollIntoView()`),
       ],
@@ -359,12 +344,12 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
     },
   ];
 
-  test.each(shots)('shows $name', async ({ name, path, texts, presses, height, prepare }) => {
+  test.each(shots)('shows $name', async ({ name, path, presses, height, prepare }) => {
     await prepare();
     const [, statusPage] = await household.program.waitForOutput(/HTTP: listening on (\S+)/);
     await takePicture({
       url: path === null ? `${statusPage}/` : `${household.home.url}${path}`,
-      texts,
+      texts: tourWords[name],
       ...(presses && { presses }),
       file: `${pictures}tour-${name}.png`,
       ...{ width: 390, height },

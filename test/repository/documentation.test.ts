@@ -12,12 +12,13 @@ import { plainCommands } from '../../src/entities/commands.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
-import { languages } from '../../src/model/language.ts';
+import { type Language, languages } from '../../src/model/language.ts';
 import { textsIn } from '../../src/texts/texts.ts';
 import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { escapedBy, hostileName } from '../support/markdown.ts';
 import { startProgram } from '../support/program.ts';
+import { tourWords } from '../support/tourWords.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string) => readFileSync(join(project, file), 'utf8');
@@ -275,23 +276,35 @@ describe('the blueprints', () => {
   });
 });
 
-it.each(['de', 'fr', 'nl', 'pl'] as const)(
-  'the page on a leak has the words of the program, in %s',
-  (language) => {
-    const heading = { de: 'Deutsch', fr: 'Français', nl: 'Nederlands', pl: 'Polski' }[language];
+describe('the words of the program', () => {
+  /** Its texts and those of the blueprints. */
+  const known = (language: Language) =>
+    JSON.stringify([
+      textsIn(language),
+      ...blueprints.map((file) => languageTable.parse(parsedBlueprint(file)).variables.texts[language]),
+    ]).toLowerCase();
+
+  it.each([
+    ['de', 'Deutsch'],
+    ['fr', 'Français'],
+    ['nl', 'Nederlands'],
+    ['pl', 'Polski'],
+  ] as const)('are on the page on a leak, in %s', (language, heading) => {
     const [, section = ''] = read('docs/leak-languages.md').split(`## ${heading}\n`);
     const words = [...(section.split('\n## ')[0] ?? '').matchAll(/(\*+)(.+?)\1/g)].map(
       ([, , each = '']) => each,
     );
-    const texts = [
-      textsIn(language),
-      ...blueprints.map((file) => languageTable.parse(parsedBlueprint(file)).variables.texts[language]),
-    ];
-    const known = JSON.stringify(texts).toLowerCase();
     expect(words).toHaveLength(10);
-    for (const each of words) expect(known, each).toContain(each.toLowerCase());
-  },
-);
+    for (const each of words) expect(known(language), each).toContain(each.toLowerCase());
+  });
+
+  it.each(Object.entries(tourWords))('are in the picture of the tour: %s', (_, words) => {
+    for (const each of words) {
+      const text = each.replace(/Kitchen|Bathroom|Hallway hub/, '{place}');
+      expect(known('en'), each).toContain(text.toLowerCase());
+    }
+  });
+});
 
 describe('a running bridge', () => {
   let bridge: TestBridge;
