@@ -42,14 +42,16 @@ interface Scope extends BridgeFacts {
 
 /**
  * The sentences of a property's summary. If the account has only one property, the status page shows the same
- * sentences. The litres of today would change the summary all day.
+ * sentences, but for where to find a problem of the bridge. The litres of today would change the summary all day.
  */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
   const { signals, sonics, strays, mayHaveMore } = view.contents;
   const scope = { ...bridge, ...view, properties: [view], sonics, mayHaveMore };
   // An alert of a valve that may be in this property is named by the valve.
   const { sentences, details } = headlineOf(headlineFacts(scope, [...signals, ...sonics, ...strays]));
-  return [...sentences, ...details].filter(({ text }) => text !== usedToday && text !== 'see_below');
+  return [...sentences, ...details]
+    .filter(({ text }) => text !== usedToday)
+    .map((sentence) => (sentence.text === 'see_below' ? { text: 'see_health' } : sentence));
 }
 
 /** Collects the facts of the headline. `devices` are in the order in which the page shows them. */

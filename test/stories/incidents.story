@@ -16,26 +16,27 @@ is read by itself, once for each schedule, and closes when the cloud says so
                                                           | highest_severity "high"; open ["{i1}"]; Leak at Kitchen, since 09:01. Water is on.
   cloud error-500 list_incidents; 10m; read read_incident | read_incident 20 times; open_incidents null; open_count null; highest_severity null; Leak
                                                           | at Kitchen, since 09:01. Water is on. Not all alerts could be read. sonic2mqtt reports a
-                                                          | problem.; health degraded
+                                                          | problem. See Health of the device sonic2mqtt.; health degraded
   end i1; 1m                                              | leak null; incident_closed {i1}; open []; Not all alerts could be read. sonic2mqtt reports
-                                                          | a problem.
+                                                          | a problem. See Health of the device sonic2mqtt.
 
 stays shown if it is answered with an error too, and the sentence says since when; 404 is what a gateway says that has lost its routes
   = error-500
   = 404
   alert water_presence_detected; 1m; cloud $1 list_incidents,read_incident; 10m
        | leak ON; open_incidents null; incident_opened {i1}; open_count null; open ["{i1}"]; Leak at Kitchen, since 09:01. Water is on. The cloud has
-       | not confirmed this since 09:01. Not all alerts could be read. sonic2mqtt reports a problem.; health degraded
+       | not confirmed this since 09:01. Not all alerts could be read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; health
+       | degraded
   cloud ok; 1m                                                     | open_incidents 1; open_count 1; highest_severity "high"; Leak at Kitchen, since
                                                                    | 09:01. Water is on.; health ok
 
 closes by the answer to a request
   alert water_presence_detected; 1m; cloud error-500 list_incidents,read_incident; 1m; end i1
        | leak ON; open_incidents 1; incident_opened {i1}; open_count 1; highest_severity "high"; open ["{i1}"]; Leak at Kitchen, since 09:01. Water is
-       | on. sonic2mqtt reports a problem.; health degraded
+       | on. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; health degraded
   cloud error-500 list_incidents; ask bridge/request/read_incident {"params":{"incident_id":"{i1}"}}; 1s
        | leak OFF; open_incidents 0; incident_closed {i1}; open_count 0; highest_severity null; open []; No leaks, water on. sonic2mqtt reports a
-       | problem.
+       | problem. See Health of the device sonic2mqtt.
 
 # an incident is announced once
 

@@ -64,7 +64,8 @@ for a link that is not known is neither "no" nor "yes", and health names it once
   put sonic radio_connection=$1; 2m                                | health degraded: The cloud does not say whether these devices are connected:
                                                                    | valve "Kitchen" ($1). They may not react, and an alert may be missing. Check them
                                                                    | in the vendor's app; Kitchen: the position of the valve is not known. Not all
-                                                                   | alerts could be read. sonic2mqtt reports a problem.; leak null
+                                                                   | alerts could be read. sonic2mqtt reports a problem. See Health of the device
+                                                                   | sonic2mqtt.; leak null
   put signal cloud_connection=$1; 10m; see sonic.radio_connection signal.cloud_connection signal.open_incidents property/incidents:open_count
        | radio_connection null; cloud_connection null; open_incidents null; open_count null; health degraded: The cloud does not say whether these
        | devices are connected: hub "Hallway hub" ($1), valve "Kitchen" ($1). They may not react, and an alert may be missing. Check them in the
@@ -77,15 +78,16 @@ for a link that is not known is neither "no" nor "yes", and health names it once
   put sonic radio_connection=disconnected; 1m                      | health degraded: The cloud does not say whether these devices are connected: hub
                                                                    | "Hallway hub" ($1). They may not react, and an alert may be missing. Check them
                                                                    | in the vendor's app; Kitchen does not answer. Checking again. Not all alerts
-                                                                   | could be read. sonic2mqtt reports a problem.
+                                                                   | could be read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.
   1m                                                               | hub online, valve offline; Kitchen is offline: the valve cannot report a leak,
-                                                                   | and can only be closed by hand. sonic2mqtt reports a problem.
+                                                                   | and can only be closed by hand. sonic2mqtt reports a problem. See Health of the
+                                                                   | device sonic2mqtt.
 
 for a hub that a valve does not name makes its link unknown
   put sonic signal_id=null; 10m; see sonic.alert | alert null; health degraded: The cloud does not say whether these devices are connected: valve
                                                  | "Kitchen" (it names no hub). They may not react, and an alert may be missing. Check them in the
                                                  | vendor's app; Kitchen: the position of the valve is not known. Not all alerts could be read.
-                                                 | sonic2mqtt reports a problem.; leak null
+                                                 | sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; leak null
 
 means the same in capitals
   watch sonic.radio_connection sonic.valve sonic.valve_state sonic.battery_low warnings

@@ -25,9 +25,10 @@ one valve
   = the hub is offline = hub-offline                               | warning: Kitchen is offline: the valve cannot report a leak, and can only be
                                                                    | closed by hand.
   = no list has the hub = hub-gone                                 | unknown: Kitchen is unavailable, because its hub was not read. Not all alerts
-                                                                   | could be read. sonic2mqtt reports a problem.
+                                                                   | could be read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.
   = a leak, and no list has the hub = leak; hub-gone               | alarm: Leak at Kitchen, since 09:02. It is not known whether its valve is closed.
-                                                                   | Close the valve by hand. sonic2mqtt reports a problem.
+                                                                   | Close the valve by hand. sonic2mqtt reports a problem. See Health of the device
+                                                                   | sonic2mqtt.
   = the hub is offline during a pause = paused; hub-offline        | warning: Kitchen is offline: the valve cannot report a leak, and can only be
                                                                    | closed by hand. Willow Cottage: automatic shut-off paused until 10:02.
   = the hub is offline after a refused command = refused; hub-offline
@@ -74,10 +75,12 @@ one valve
        | alarm: High water use at Kitchen, since 09:02. Water is off.
   = a pressure test = valve pressure_test; 2m                      | moving: Kitchen: a pressure test is running.
   = a word that nobody knows = valve half_open; 2m                 | unknown: Kitchen: the position of the valve is not known.
-  = the alerts cannot be read = cloud error-500 list_incidents; 6m | unknown: Not all alerts could be read. sonic2mqtt reports a problem.
+  = the alerts cannot be read = cloud error-500 list_incidents; 6m | unknown: Not all alerts could be read. sonic2mqtt reports a problem. See Health
+                                                                   | of the device sonic2mqtt.
   = the valves cannot be read = cloud error-500 list_sonics; 7m    | unknown: No new data from the cloud. The data is from 09:01. It is not known
                                                                    | whether the water is on. Valves can only be closed by hand.
-  = the settings are refused = cloud 403 get; refresh; 1m          | warning: No leaks, water on. sonic2mqtt reports a problem.
+  = the settings are refused = cloud 403 get; refresh; 1m          | warning: No leaks, water on. sonic2mqtt reports a problem. See Health of the
+                                                                   | device sonic2mqtt.
   listens; 1m; $2; screens | …
 
 one valve, and nobody may move it from here

@@ -11,7 +11,7 @@ does not hide a valve, a leak or anything elsewhere of a selected property whose
        | list_property_signals 2 times; health degraded: The cloud does not list the hubs of Flat 12
   see sonic2.leak sonic2/availability property2.problem property2.summary property.problem sonic.open_incidents sonic3/availability
        | sonic2.leak ON; sonic2/availability online; property2.problem ON; property2.summary Leak at Bathroom, since 10:00. Not all alerts could be
-       | read. sonic2mqtt reports a problem.; problem OFF; open_incidents 0; sonic3/availability none
+       | read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; problem OFF; open_incidents 0; sonic3/availability none
   close sonic2; ask i2/action reopen; 1m; see sonic2:valve; read list_property_signals
        | sonic2:valve "closed"; list_property_signals 5 times; ok (2 times); incident_opened {i2}
 

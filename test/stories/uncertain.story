@@ -18,11 +18,12 @@ makes unknown what it may be, and is forgotten with the next list
   watch sonic.leak sonic.alert sonic.open_incidents property.problem summary health
        | leak OFF; alert OFF; open_incidents 0; problem OFF; All good. No leaks, water on.; health ok
   fault unsafe-id list_incidents; 12m                              | leak null; alert null; open_incidents null; problem null; Not all alerts could be
-                                                                   | read. sonic2mqtt reports a problem.; health degraded: Could not read all
-                                                                   | incidents: records without a usable id: 1. Retrying. Unexpected data from the
-                                                                   | cloud: list_incidents: a record was skipped: its id is not safe in a topic:
-                                                                   | "un/safe"
-  restart                                                          | Not everything could be read. sonic2mqtt reports a problem.
+                                                                   | read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; health
+                                                                   | degraded: Could not read all incidents: records without a usable id: 1. Retrying.
+                                                                   | Unexpected data from the cloud: list_incidents: a record was skipped: its id is
+                                                                   | not safe in a topic: "un/safe"
+  restart                                                          | Not everything could be read. sonic2mqtt reports a problem. See Health of the
+                                                                   | device sonic2mqtt.
   fault; 2m                                                        | leak OFF; alert OFF; open_incidents 0; problem OFF; All good. No leaks, water
                                                                    | on.; health ok
 

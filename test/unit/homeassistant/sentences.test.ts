@@ -88,7 +88,7 @@ describe('the summary of a property', () => {
     [
       'the bridge has a problem',
       [[{}], {}, { health: 'degraded' }],
-      'No leaks, water on. sonic2mqtt reports a problem.',
+      'No leaks, water on. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.',
     ],
     ['the cloud is away', [[{}], {}, away], `${gone} The data is from 11:00. ${unknownWater}`],
     [
