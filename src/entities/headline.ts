@@ -269,7 +269,7 @@ function lowBatteries({ valves, alerts }: HeadlineFacts): Sentence[] {
     alerts.some((each) => each.valve === valve && batteryTypes.includes(each.alert.type));
   const low = valves.filter((valve) => valve.isBatteryLow && !isTold(valve));
   const [first] = low;
-  return first ? [{ text: 'battery_low', values: { ...placeValues(first), count: low.length } }] : [];
+  return first ? [{ text: 'battery_is_low', values: { ...placeValues(first), count: low.length } }] : [];
 }
 
 const batteryTypes: readonly (string | null)[] = ['low_battery_level', 'battery_too_low_to_move_handle'];

@@ -58,6 +58,12 @@ describe.each(['headline', 'page', 'setup', 'dashboard'] as const)('the texts of
   });
 });
 
+it.each(languages)('no text of the status page in %s takes the place of another', (language) => {
+  const { headline, page } = textsIn(language);
+  expect(pageTexts(language)).toMatchObject(headline);
+  expect(pageTexts(language)).toMatchObject(page);
+});
+
 it.each(languages)('no text of a page in %s can be taken for HTML: it fills a gap as it is', (language) => {
   const onPages = { ...pageTexts(language), ...textsIn(language).setup };
   for (const [, text] of formsIn(onPages)) expect(text).not.toMatch(/[<>&"]/);

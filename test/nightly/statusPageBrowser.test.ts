@@ -210,7 +210,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     const details = await tab.evaluate(`document.querySelector('#details').innerText`);
     expect(details).toMatch(
-      /The data is from \d+:\d+\. It is not known whether the water is on\. Valves can only be closed by hand\.$/,
+      /The data is from \d+:\d+\. It is not known whether the water is on\. Valves can only be closed by hand\. The battery of/,
     );
     expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
     expect(await text(tab)).toContain('Not all alerts could be read.');

@@ -115,11 +115,11 @@ describe('the headline', () => {
 
     ['whose valves open', { valves: [opening, opening] }, 'moving: valves_opening'],
     ['in a pressure test of a closed valve', { valves: [testedWhileClosed] }, 'moving: valve_testing'],
-    ['with a low battery', { valves: [weak] }, 'notice: battery_low no_leaks_on used_today'],
+    ['with a low battery', { valves: [weak] }, 'notice: battery_is_low no_leaks_on used_today'],
     [
       'with a low battery, and another valve offline',
       { valves: [weak, offline] },
-      'warning: valve_offline / battery_low',
+      'warning: valve_offline / battery_is_low',
     ],
     ['with a hub and both its valves offline', { valves: [open, cutOff, cutOff] }, 'warning: hub_offline'],
     [
