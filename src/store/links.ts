@@ -19,7 +19,7 @@ export function linkOf(
   const isUp = isUpBy(table.get(id));
   const former = table.formerOfNew(id);
   const isFirst = former === null;
-  const isReadAgain = table.get(id) !== null && 'cloud_connection' in (table.get(id) ?? {});
+  const isReadAgain = 'cloud_connection' in (table.get(id) ?? {});
   const before = former === undefined || (isFirst && !isReadAgain) ? false : isUpBy(former);
   return isUp === false && before !== false ? { isUp: before, isFlap: true } : { isUp, isFlap: false };
 }

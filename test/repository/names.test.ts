@@ -7,7 +7,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string) => readFileSync(join(project, file), 'utf8');
 const filesIn = (folder: string, ending: RegExp) =>
   readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => ending.test(file))
+    .filter((file) => ending.test(file) && !file.includes('node_modules'))
     .map((file) => `${folder}/${file}`);
 
 const source = new Map(

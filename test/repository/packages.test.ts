@@ -39,25 +39,28 @@ const { manifest, packages } = readPackages('.');
 const production = packages.filter(({ dev }) => dev !== true);
 const ids = [...new Set(production.map(({ id }) => id))].toSorted();
 
-describe.each(['.', 'site', 'test/node-red'])('what comes from elsewhere into %s', (folder) => {
-  const { manifest, root, packages, npmrc } = readPackages(folder);
+describe.each(['.', 'site', 'test/node-red', 'test/stryker'])(
+  'what comes from elsewhere into %s',
+  (folder) => {
+    const { manifest, root, packages, npmrc } = readPackages(folder);
 
-  it('has exact versions, and a lock file that is in step', () => {
-    const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
-    for (const [name, version] of Object.entries(wanted)) expect(version, name).toMatch(/^\d+\.\d+\.\d+$/);
-    for (const field of ['name', 'version', 'engines', 'dependencies', 'devDependencies'])
-      expect(root[field], field).toEqual(manifest[field]);
-  });
+    it('has exact versions, and a lock file that is in step', () => {
+      const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+      for (const [name, version] of Object.entries(wanted)) expect(version, name).toMatch(/^\d+\.\d+\.\d+$/);
+      for (const field of ['name', 'version', 'engines', 'dependencies', 'devDependencies'])
+        expect(root[field], field).toEqual(manifest[field]);
+    });
 
-  it('has the hash of its content, and comes from the public registry', () => {
-    for (const { id, integrity, resolved, inBundle } of packages) {
-      if (inBundle !== true) expect(integrity, id).toMatch(/^sha512-[\w+/]{86}==$/);
-      // Without an address npm takes a package from the registry of its user, which is the public one by default.
-      expect(resolved ?? 'https://registry.npmjs.org/', id).toMatch(/^https:\/\/registry\.npmjs\.org\//);
-    }
-    expect(npmrc).not.toMatch(/registry *=|_auth|_password/);
-  });
-});
+    it('has the hash of its content, and comes from the public registry', () => {
+      for (const { id, integrity, resolved, inBundle } of packages) {
+        if (inBundle !== true) expect(integrity, id).toMatch(/^sha512-[\w+/]{86}==$/);
+        // Without an address npm takes a package from the registry of its user, which is the public one by default.
+        expect(resolved ?? 'https://registry.npmjs.org/', id).toMatch(/^https:\/\/registry\.npmjs\.org\//);
+      }
+      expect(npmrc).not.toMatch(/registry *=|_auth|_password/);
+    });
+  },
+);
 
 /** Licences that ask for no more than to be named. */
 const permissive = new Set([

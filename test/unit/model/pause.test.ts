@@ -25,7 +25,8 @@ describe('a pause', () => {
 
   it('has an earlier time once the clock was set back, and the same one if it was corrected a little', () => {
     const pause = newPause(60, 1_000_000, 0);
-    expect(correctedPause(pause, 1_000_000 + 10 * minuteMs - 5_000, 10 * minuteMs)).toBe(pause);
+    for (const backMs of [5_000, minuteMs])
+      expect(correctedPause(pause, 1_000_000 + 10 * minuteMs - backMs, 10 * minuteMs)).toBe(pause);
     expect(correctedPause(pause, 1_000_000 - 50 * minuteMs, 10 * minuteMs).until).toBe(1_000_000);
     expect(correctedPause(pause, 1_000_000 + 70 * minuteMs, 10 * minuteMs)).toBe(pause);
   });
@@ -52,7 +53,8 @@ describe('a pause on the broker', () => {
     const until = now + 30 * minuteMs;
     const found = { until, endsAt: 5_000 + 30 * minuteMs, minutes: 60, isPending: false, reason: null };
     expect(pauseFromShown(shown, clock)).toEqual({ ...found, isOver: false });
-    expect(pauseFromShown({ ...shown, state: 'failed' }, clock)).toEqual({ ...found, isOver: true });
+    for (const state of ['resuming', 'failed'])
+      expect(pauseFromShown({ ...shown, state }, clock)).toEqual({ ...found, isOver: true });
     expect(pauseFromShown({ ...noPause }, clock)).toBeNull();
   });
 
@@ -60,12 +62,20 @@ describe('a pause on the broker', () => {
     [{ until: '9999-01-01T00:00:00.000Z' }, 60],
     [{ until: '9999-01-01T00:00:00.000Z', minutes: 999_999 }, 1_440],
     [{ until: '9999-01-01T00:00:00.000Z', minutes: 'x' }, 1_440],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 1_441 }, 1_440],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 1_440 }, 1_440],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 1 }, 1],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 0 }, 1_440],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 1.5 }, 1_440],
     [{ until: '1999-01-01T00:00:00.000Z' }, 0],
   ])('that a stranger may have written (%j) ends in %i minutes', (forged, minutes) => {
     expect(pauseFromShown({ ...shown, ...forged }, clock)?.endsAt).toBe(5_000 + minutes * minuteMs);
   });
 
-  it.each([{ until: 'tomorrow' }, { until: null }, { state: 'x' }])('says nothing with %j', (forged) => {
-    expect(pauseFromShown({ ...shown, ...forged }, clock)).toBeUndefined();
-  });
+  it.each([{ until: 'tomorrow' }, { until: null }, { until: 2_050 }, { state: 'x' }, { state: '' }])(
+    'says nothing with %j',
+    (forged) => {
+      expect(pauseFromShown({ ...shown, ...forged }, clock)).toBeUndefined();
+    },
+  );
 });
