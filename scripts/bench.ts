@@ -1,7 +1,7 @@
 // Measures the built bridge against a raw loop, which makes the same requests and publishes the same messages:
 //   npm run bench [-- --cases start,refresh] [--sizes 10,1000] [--runs N] [--json FILE] [--quick] [--profile FOLDER]
 // Exit status: 0 if everything was measured, even if targets are missed; 1 if something failed; 2 for bad usage.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,8 @@ import { refresh } from './bench/stories/refresh.ts';
 import { distant, start } from './bench/stories/start.ts';
 
 const stories: readonly Story[] = [start, distant, refresh, details, command, idle, memory];
+/** The report of the last run that was kept, with `--json`. */
+const recordFile = new URL('./bench/recorded.json', import.meta.url);
 const usualRuns = 5;
 const quickSize = 40;
 
@@ -59,6 +61,9 @@ async function main(): Promise<void> {
     say: (words) => console.error(`${performance.now().toFixed(0).slice(0, -3).padStart(4)} s  ${words}`),
   };
   const processor = `${cpus().length} x ${cpus()[0]?.model.trim() || 'unknown'}`;
+  const recorded: readonly Figure[] = existsSync(recordFile)
+    ? JSON.parse(readFileSync(recordFile, 'utf8')).figures
+    : [];
   const figures: Figure[] = [];
   const report: Report = { at: new Date().toISOString(), node: process.version, processor, figures };
   console.log(`Node ${report.node}, Mosquitto, ${processor}, ${report.at}`);
@@ -68,7 +73,7 @@ async function main(): Promise<void> {
       bench.say(`${story.name}, ${sonics} sonics`);
       const measured = await story.run(bench, sonics, sonics === Math.max(...sizes));
       figures.push(...measured);
-      for (const line of tableOf(measured)) console.log(line);
+      for (const line of tableOf(measured, recorded)) console.log(line);
       // A run that is interrupted leaves what it has measured.
       if (jsonFile !== null) writeFileSync(jsonFile, `${JSON.stringify(report, null, 1)}\n`);
     }

@@ -43,20 +43,25 @@ function isMet(figure: Figure): boolean | null {
   return judged === null ? null : judged <= target.most;
 }
 
-const head = ['story', 'sonics', 'figure', 'bridge', 'raw loop', 'ratio', 'target', ''];
+const head = ['story', 'sonics', 'figure', 'bridge', 'raw loop', 'ratio', 'recorded', 'target', ''];
 
-/** The figures as a table, with the smallest and largest value beside each median. */
-export function tableOf(figures: readonly Figure[]): string[] {
-  const rows = [head, ...figures.map(rowOf)];
+/**
+ * The figures as a table, with the smallest and largest value beside each median. `recorded` are the figures of an earlier
+ * run, maybe on another computer: only ratios to the raw loop are compared.
+ */
+export function tableOf(figures: readonly Figure[], recorded: readonly Figure[]): string[] {
+  const rows = [head, ...figures.map((figure) => rowOf(figure, recorded))];
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
   return rows.map((row) => line(row).join('  ').trimEnd());
 }
 
-function rowOf(figure: Figure): string[] {
+function rowOf(figure: Figure, recorded: readonly Figure[]): string[] {
   const { story, sonics, what, bridge, raw, unit, target } = figure;
   const ratio = ratioOf(figure);
   const met = isMet(figure);
+  const isSame = (each: Figure) => each.story === story && each.sonics === sonics && each.what === what;
+  const before = recorded.filter(isSame).map(ratioOf)[0] ?? null;
   return [
     story,
     `${sonics}`,
@@ -64,6 +69,7 @@ function rowOf(figure: Figure): string[] {
     words(bridge, unit),
     raw === null ? '' : words(raw, unit),
     ratio === null ? '' : ratio.toFixed(2),
+    ratio === null || before === null ? '' : `${before.toFixed(2)} (${change(ratio / before)})`,
     target === null ? '' : targetWords(target, unit),
     met === null ? '' : met ? 'met' : 'MISSED',
   ];
@@ -72,6 +78,11 @@ function rowOf(figure: Figure): string[] {
 function words(values: readonly number[], unit: string): string {
   const range = `${short(Math.min(...values))} to ${short(Math.max(...values))}`;
   return `${short(median(values))} ${unit}${values.length > 1 ? ` (${range})` : ''}`;
+}
+
+function change(factor: number): string {
+  const percent = Math.round((factor - 1) * 100);
+  return `${percent > 0 ? '+' : ''}${percent} %`;
 }
 
 function targetWords({ by, most }: Target, unit: string): string {
