@@ -8,8 +8,8 @@ its values are unknown as soon as they are older than stale_after, between two p
   1h; see sonic.flow sonic.telemetry_time sonic.valve health summary
        | flow null; telemetry_time 2026-03-02T09:00:00.000Z; valve open; health degraded: No new measurements from "Kitchen". Flow, pressure and
        | temperature are unknown. Check the batteries and the hubs; Water running too long at Kitchen, since 09:00. Water is on. sonic2mqtt reports a
-       | problem.; warn: No new measurements from "Kitchen". Flow, pressure and temperature are unknown. Check the batteries and the hubs; health
-       | degraded
+       | problem. See Health of the device sonic2mqtt.; warn: No new measurements from "Kitchen". Flow, pressure and temperature are unknown. Check
+       | the batteries and the hubs; health degraded
   measure; 61m                                                     | flow_l_min 5.661; probed_at "2026-03-02T11:03:28.000Z"; info: Everything works;
                                                                    | health ok
 

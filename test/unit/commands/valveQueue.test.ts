@@ -105,7 +105,7 @@ function startQueue() {
     store,
     poller: { runNow: async (poll: string) => void polled.push(poll) },
     outcomes: {
-      record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
+      record: (_topic: string, ...ended: unknown[]) => void outcomes.push(ended.slice(0, 3)),
       noteFailure: (_topic: string, error: unknown) => void failures.push(error),
     },
     stopping: stopping.signal,
