@@ -401,7 +401,14 @@ describe('the Energy dashboard', () => {
   test('takes the total of a sonic, which is good statistics, and its flow', async () => {
     const total = await entityId(`sonic2mqtt_${cloud.world.sonics.ids[0]}_water_total`);
     const flow = await entityId(`sonic2mqtt_${cloud.world.sonics.ids[0]}_flow`);
-    expect(await home.ask('recorder/validate_statistics')).toEqual({});
+    // A sonic that has left keeps its statistics, without a state, if it was there at one of the times of five minutes.
+    const complaints = z.record(z.string(), z.array(z.object({ type: z.string(), data: z.unknown() })));
+    const found = complaints.parse(await home.ask('recorder/validate_statistics'));
+    expect(
+      Object.values(found)
+        .flat()
+        .filter(({ type }) => type !== 'no_state'),
+    ).toEqual([]);
     await home.ask('energy/save_prefs', {
       energy_sources: [
         {
