@@ -506,8 +506,9 @@ export class Store extends EventEmitter<StoreEvents> {
   /** After something was stored that only one device shows. */
   #tell(kind: CloudDeviceKind, spelledId: string): void {
     this.#writes += 1;
-    this.#explainMovements();
-    this.emit('change', { kind, id: this.devices[kind].idOf(spelledId) });
+    // Settings that were read tell who has moved the valves of their property.
+    const isExplained = this.#explainMovements();
+    this.emit('change', isExplained ? null : { kind, id: this.devices[kind].idOf(spelledId) });
   }
 
   #tellAll(): void {
@@ -563,13 +564,13 @@ export class Store extends EventEmitter<StoreEvents> {
     return events;
   }
 
-  #explainMovements(): void {
+  #explainMovements(): boolean {
     const { valveRecords } = this.#account;
     const isShutOffOn = (id: string) => {
       const propertyId = this.propertyOf('sonic', id);
       return (propertyId === null ? null : this.settings.of(propertyId)?.auto_shut_off) ?? null;
     };
-    valveRecords.explain(isShutOffOn);
+    return valveRecords.explain(isShutOffOn);
   }
 
   #expireTelemetry(): void {

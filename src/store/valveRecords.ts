@@ -216,9 +216,10 @@ export class ValveRecords {
 
   /**
    * Asks who has moved the valves that have moved, or have a new incident after that. `isShutOffOn` is null while the setting
-   * of the automatic shut-off is unknown.
+   * of the automatic shut-off is unknown. Returns whether a record is another one now.
    */
-  explain(isShutOffOn: (id: string) => boolean | null): void {
+  explain(isShutOffOn: (id: string) => boolean | null): boolean {
+    let isChanged = false;
     for (const id of this.#unexplained) {
       const entry = this.#entry(id);
       const { move } = entry;
@@ -228,8 +229,9 @@ export class ValveRecords {
       if (!move) continue;
       entry.move = { ...move, isShutOffOn: isOn };
       entry.movement = movementOf(entry.move, entry.incidents);
-      this.#keep(entry);
+      isChanged = this.#keep(entry) || isChanged;
     }
+    return isChanged;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { HubDetail, Incident } from '../../../src/model/records.ts';
+import type { HubDetail, Incident, PropertySettings } from '../../../src/model/records.ts';
 import type { ValveAction } from '../../../src/model/valve.ts';
 import type { AskedCommand } from '../../../src/model/valveCommand.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -103,6 +103,18 @@ describe('the store', () => {
     store.markStale({ sonics: time });
     store.setDetail('hubs', 'hub', { id: 'hub', status: 'busy' } as HubDetail, time++);
     expect(changes).toBe(2);
+  });
+
+  it('tells of more than the property when its settings show who has moved a valve', () => {
+    const told: unknown[] = [];
+    store.on('change', (device) => told.push(device));
+    store.replaceIncidents(complete([incident('i', { sonic_id: 'kitchen' })]));
+    store.replaceSonics(complete(all().map((each) => ({ ...each, valve_state: 'closed' }))));
+    store.setSettings('home', { auto_shut_off: true } as PropertySettings, time++);
+    expect(store.sonicView('kitchen')?.valveRecord.movement?.by).toBe('automatic_shut_off');
+    expect(told.at(-1)).toBeNull();
+    store.setSettings('home', { auto_shut_off: false } as PropertySettings, time++);
+    expect(told.at(-1)).toEqual({ kind: 'property', id: 'home' });
   });
 
   it('marks just what a change shows on', () => {
