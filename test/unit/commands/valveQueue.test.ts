@@ -54,6 +54,7 @@ function startQueue() {
     isConnecting: false,
   };
   const outcomes: unknown[][] = [];
+  const endedActions: unknown[] = [];
   const failures: unknown[] = [];
   const polled: string[] = [];
   const log = logLines();
@@ -105,7 +106,10 @@ function startQueue() {
     store,
     poller: { runNow: async (poll: string) => void polled.push(poll) },
     outcomes: {
-      record: (_topic: string, ...ended: unknown[]) => void outcomes.push(ended.slice(0, 3)),
+      record: (_topic: string, ...ended: unknown[]) => {
+        outcomes.push(ended.slice(0, 3));
+        endedActions.push(ended[3]);
+      },
       noteFailure: (_topic: string, error: unknown) => void failures.push(error),
     },
     stopping: stopping.signal,
@@ -148,6 +152,7 @@ function startQueue() {
     readings,
     cloud,
     outcomes,
+    endedActions,
     failures,
     polled,
     log,
@@ -400,6 +405,7 @@ describe('a command', () => {
     await bench.sent[0]?.fail('rejected', { ...notExecuted, status: 422 });
     await bench.pass(60_000);
     expect(bench.outcomes).toEqual([['error', 'the cloud: rejected', 422]]);
+    expect(bench.endedActions).toEqual(['close']);
     expect([...bench.readings, ...bench.polled]).toEqual([]);
     expect(bench.failures).toHaveLength(1);
     expect(bench.shown()).toBe('open');
