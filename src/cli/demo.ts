@@ -62,13 +62,15 @@ export async function demo(
     if (!signal.aborted && kitchen) {
       const topics = topicsOf(config);
       const topic = topics.below('sonic', kitchen, 'valve/set');
-      print(welcome(port, httpPort, topic));
       // The terminal connects like any other client of the broker, and can do no more.
       const options = { ...brokerOptions(config, secrets, systemClock), subscriptions: [`${topics.base}/#`] };
       const parts = { clock: systemClock, log, stopping: signal };
       await probeBroker(options, 'terminal', parts, async (connection) => {
         printChanges(connection, topics, print);
-        await obeyKeys(connection, topic, simulator, kitchen, context);
+        // Who reads of a key can press it.
+        obeyKeys(connection, topic, simulator, kitchen, context);
+        print(welcome(port, httpPort, topic));
+        await aborted(signal);
       }).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
@@ -83,13 +85,13 @@ export async function demo(
   return exitStatus.done;
 }
 
-async function obeyKeys(
+function obeyKeys(
   connection: Connection,
   topic: string,
   simulator: Simulator,
   kitchen: string,
   { print, signal }: CommandContext,
-): Promise<void> {
+): void {
   let isCut = false;
   const send = (payload: string) => {
     print(`Sent ${payload} to ${topic}`);
@@ -116,9 +118,7 @@ async function obeyKeys(
     // An arrow key comes as several characters, of which only the last one is answered.
     else if (/^[\w ?]$/.test(key)) print(`The demo has no key ${JSON.stringify(key)}. Press one of ${names}`);
   };
-  const giveBack = readKeys(press, signal);
-  await aborted(signal);
-  giveBack?.();
+  readKeys(press, signal);
 }
 
 /** By kind of message: its meaning for people; null if it has none. */

@@ -1,7 +1,7 @@
-/** Returns how to reset the terminal to its former mode, or null if there is none. An abort and the end reset it too. */
-export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (() => void) | null {
+/** Reads until the abort or the end of the program, which give the terminal its former mode back. */
+export function readKeys(onKey: (key: string) => void, signal: AbortSignal): void {
   const { stdin } = process;
-  if (!stdin.isTTY) return null;
+  if (!stdin.isTTY) return;
   const read = (keys: Buffer) => {
     // In this mode, the terminal sends no signals.
     for (const key of String(keys)) key === '\x03' ? process.kill(process.pid, 'SIGINT') : onKey(key);
@@ -15,5 +15,4 @@ export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (()
   process.on('exit', giveBack);
   signal.addEventListener('abort', giveBack);
   stdin.setRawMode(true).on('data', read).resume();
-  return giveBack;
 }
