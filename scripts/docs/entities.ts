@@ -56,7 +56,7 @@ Home Assistant 2024.12 or newer is required (device-based discovery).`,
 - An alert of an owner is an *incident* of the cloud. An \`incident_…\` sensor is on while an alert of this type is open. Its attributes are the record. \`bridge/event\` reports each new alert once.
 - The states of \`battery\`, \`moved_by\`, \`pressure_test_result\` and the bridge’s \`status\` are words in the same [language](options.md#homeassistant). The attribute \`code\` is the word in the table: use it in automations.
 - \`alert\` is on while an alert of any type is open. Its attribute \`alerts\` lists them in words, in the [language](options.md#homeassistant) of the names.
-- \`summary\` is the headline of the [status page](../status-page.md) for the property. It also reports what is unknown, an outage of the cloud, and a pause of the automatic shut-off. It is unavailable after an outage of \`stale_after\`, as everything that the cloud tells.
+- \`summary\` is the headline of the [status page](../status-page.md) for the property. It also reports what is unknown, an outage of the cloud, a pause of the automatic shut-off, and for ten minutes a change that was refused. It is unavailable after an outage of \`stale_after\`, as everything that the cloud tells.
 - \`pressure_test_result\` is the newest open alert about a test, from the day of the last test on. A closed alert no longer counts. It is unknown while a test runs, and while such an alert may be open.
 - \`water_at_rest\` is the time of the last measurement without flow. It is kept over a restart. A flow that is too small to be measured counts as none. It changes with each measurement, so it is off by default.
 - Flow, pressure, temperature and the limits of the automatic shut-off exist if the cloud offers them.

@@ -39,6 +39,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
       pause: { until: '2026-11-20T08:30:00.000Z', minutes: 60, state: 'paused', reason: null },
+      failedChange: null,
       incidents,
       possibleIncidents: [],
       areIncidentsFresh: true,

@@ -141,8 +141,12 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     const hasFailed = status === 'error' || status === 'refused';
     if (hasFailed) this.#logFailure(topic, status, reason, action);
     this.emit('outcome', { topic, status, reason, http_status: httpStatus });
-    if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
-    const { kind, id } = target;
+    if (operation !== null || !target || target.kind === 'incident') return;
+    const { kind, id, path } = target;
+    // The valve has a record of its commands itself.
+    if (kind !== 'bridge' && path !== 'valve/set' && status !== 'superseded')
+      this.#store.recordChange(kind, id, hasFailed ? reason : null);
+    if (!hasFailed) return;
     if (kind === 'bridge' || this.#store.isShown(kind, id)) this.emit('showAgain', kind, id);
   }
 

@@ -68,6 +68,8 @@ export interface HeadlineFacts extends BridgeFacts {
   readonly unconfirmedSince: number | null;
   /** The pauses of the automatic shut-off, one sentence each. */
   readonly pauses: readonly Sentence[];
+  /** The changes that were refused or have failed in the last minutes, one sentence each. */
+  readonly failedChanges: readonly Sentence[];
   /** Litres of today, of all valves together; null if they are not known of all valves. */
   readonly todayL: number | null;
 }
@@ -79,7 +81,8 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   const { tone, sentences, details } = first ?? moving(facts)[0] ?? allWell(facts, problems.length > 0);
   const more = others.flatMap((other) => other.sentences);
   const batteries = first ? lowBatteries(facts) : [];
-  return { tone, sentences, details: [...details, ...more, ...batteries, ...pausesIn(facts), ...problems] };
+  const rest = [...batteries, ...pausesIn(facts), ...facts.failedChanges, ...problems];
+  return { tone, sentences, details: [...details, ...more, ...rest] };
 }
 
 /** More pauses than these are counted, and only the end of the first one is named. */

@@ -86,6 +86,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     areAlertsFresh: isFresh && scope.areIncidentsFresh && properties.every(areAlertsRead),
     unconfirmedSince: scope.unconfirmedSince,
     pauses: properties.flatMap((view) => pauseOf(view) ?? []),
+    failedChanges: properties.flatMap((view) => failedChangeOf(view) ?? []),
     todayL: todayOf(sonics),
   };
 }
@@ -137,6 +138,15 @@ export function pauseOf({ property, pause }: PropertyView): Sentence | null {
   if (until === null) return null;
   const text = state === 'paused' ? 'shut_off_paused' : 'shut_off_still_off';
   return { text, values: { place: displayName(property), at: Date.parse(until) } };
+}
+
+function failedChangeOf({ property, failedChange }: PropertyView): Sentence | null {
+  if (failedChange === null) return null;
+  const { at, reason } = failedChange;
+  return {
+    text: 'change_failed',
+    values: { place: displayName(property), at, reason: shortenedName(reason) },
+  };
 }
 
 /** The failed command as the headline and the page show it; null if there is none. */

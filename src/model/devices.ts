@@ -79,6 +79,13 @@ export interface SignalView extends WithIncidents, Reachable {
 }
 
 /** A property, with the open incidents of everything in it. */
+/** A setting, a pause, a test or an action of an alert that was not made as a message asked. */
+export interface FailedChange {
+  /** In ms since 1970. */
+  readonly at: number;
+  readonly reason: string;
+}
+
 export interface PropertyView extends WithIncidents {
   readonly kind: 'property';
   readonly property: Property;
@@ -91,6 +98,8 @@ export interface PropertyView extends WithIncidents {
   readonly unconfirmedSince: number | null;
   /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */
   readonly pause: ShownPause | undefined;
+  /** The last change that was refused or has failed, for some minutes; null if there is none. */
+  readonly failedChange: FailedChange | null;
   readonly contents: {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { isTimezone } from '../model/calendar.ts';
 import {
   type CloudDeviceKind,
+  type FailedChange,
   namedProperty,
   type PropertyView,
   type SignalView,
@@ -89,6 +90,9 @@ interface MadeView {
   readonly writes: number;
 }
 
+/** How long a change that was not made is shown. */
+const failedChangeMs = 10 * 60_000;
+
 /** A value expires a little after its time, in ms, so that the comparison sees it. */
 const timerToleranceMs = 2;
 
@@ -119,6 +123,8 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #propertyNames = new IdMap<Property['name']>();
   /** The last records of the devices that have left the account since they were last placed, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
+  /** By property; `endsAt` is in ms of the monotonic clock. */
+  readonly #failedChanges = new IdMap<FailedChange & { readonly endsAt: number }>();
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #createdAt: number;
   readonly #clock: Clock;
@@ -302,6 +308,18 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
+  /**
+   * Shows for some minutes, in the property of a device, why a change was not made. Whoever has turned a switch sees it turn
+   * back, and reads no log. A newer change ends it; `reason` is null for one that was made.
+   */
+  recordChange(kind: CloudDeviceKind, id: string, reason: string | null): void {
+    const propertyId = kind === 'property' ? id : this.propertyOf(kind, id);
+    if (propertyId === null || (reason === null && !this.#failedChanges.delete(propertyId))) return;
+    const endsAt = this.#clock.monotonic() + failedChangeMs;
+    if (reason !== null) this.#failedChanges.set(propertyId, { at: this.#clock.now(), reason, endsAt });
+    this.#tell('property', propertyId);
+  }
+
   /** Shows a property's pause of the shut-off, or the chosen length of the next one, also before the property is read. */
   showPause(propertyId: string): void {
     this.#tell('property', propertyId);
@@ -351,7 +369,11 @@ export class Store extends EventEmitter<StoreEvents> {
   // ---- what is known ------------------------------------------------------------------------------------------
 
   propertyView(id: string): PropertyView | null {
-    return this.#view('property', id, () => propertyViewOf(this.#account, id, this.pauseOf(id), this));
+    const failed = this.#failedChanges.get(id);
+    // It ends with the first list after its time.
+    const isShown = failed !== undefined && this.#clock.monotonic() < failed.endsAt;
+    const own = { pause: this.pauseOf(id), failedChange: isShown ? failed : null };
+    return this.#view('property', id, () => propertyViewOf(this.#account, id, own, this));
   }
 
   /** By property: the pauses that have not ended, or whose end is not confirmed. */

@@ -15,7 +15,7 @@ interface Views {
 export function propertyViewOf(
   account: Account,
   id: string,
-  pause: PropertyView['pause'],
+  { pause, failedChange }: Pick<PropertyView, 'pause' | 'failedChange'>,
   views: Views,
 ): PropertyView | null {
   const { devices, places, incidents, signalLists } = account;
@@ -35,6 +35,7 @@ export function propertyViewOf(
     settings: account.details.settings.of(id),
     notifications: account.details.notifications.of(id),
     pause,
+    failedChange,
     contents: { signals, sonics, strays, mayHaveMore: places.hasUnplacedSonics },
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),

@@ -226,6 +226,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     pause: noPause,
+    failedChange: null,
     contents: { signals: [signalView()], sonics: [sonicView()], strays: [], mayHaveMore: false },
     incidents: [anIncident()],
     possibleIncidents: [],

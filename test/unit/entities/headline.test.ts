@@ -76,6 +76,7 @@ function headline(changes: Partial<HeadlineFacts>) {
       areAlertsFresh: true,
       unconfirmedSince: null,
       pauses: [],
+      failedChanges: [],
       todayL: 142,
     },
     ...changes,
@@ -143,6 +144,11 @@ describe('the headline', () => {
       'with four pauses that are over and not ended',
       { pauses: [over, over, over, over] },
       'notice: no_leaks_on used_today / shut_off_still_off_count',
+    ],
+    [
+      'with a change that was not made',
+      { failedChanges: [{ text: 'change_failed' }] },
+      'good: all_good no_leaks_on used_today / change_failed',
     ],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve whose hub was not read', { valves: [unread, open] }, 'unknown: valve_hub_unread'],
@@ -324,6 +330,7 @@ describe('the headline', () => {
         mayHaveMore: false,
         unconfirmedSince: null,
         pauses: [],
+        failedChanges: [],
         todayL: 142,
       },
     };
