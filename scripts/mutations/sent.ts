@@ -119,14 +119,14 @@ export const sendingMutations: readonly Mutation[] = [
     file: 'src/broker/pings.ts',
     text: 'ping?.sentAt ?? this.#sentAfter',
     replacement: 'this.#clock.monotonic()',
-    tests: ['test/unit/broker/messageAge.test.ts'],
+    tests: ['test/unit/broker/wired.test.ts'],
   },
   {
     promise: 'an answer is for the oldest ping',
     file: 'src/broker/pings.ts',
     text: 'this.#unanswered.shift()',
     replacement: 'this.#unanswered.pop()',
-    tests: ['test/unit/broker/messageAge.test.ts'],
+    tests: ['test/unit/broker/wired.test.ts'],
   },
   {
     promise: 'no valve command that waited too long is sent',

@@ -2,7 +2,7 @@ import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** The broker, the session and the disk. */
 export const surroundingMutations: readonly Mutation[] = [
-  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connection'], {
+  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/wired'], {
     'the broker keeps no commands for a bridge that is away': ['clean: true,', 'clean: false,'],
   }),
   ...mistakesIn('broker/mqttSession.ts', ['unit/broker/webSocket'], {
@@ -11,13 +11,13 @@ export const surroundingMutations: readonly Mutation[] = [
       '!client) joinPieces',
     ],
   }),
-  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connectionTrouble'], {
+  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connection'], {
     'the certificate of the broker is verified': [
       'rejectUnauthorized: tls.rejectUnauthorized }',
       'rejectUnauthorized: false }',
     ],
   }),
-  ...mistakesIn('broker/connection.ts', ['unit/broker/connectionTrouble'], {
+  ...mistakesIn('broker/connection.ts', ['unit/broker/wired'], {
     'a restart does not take the bridge from MQTT 5 to 3.1.1': [
       '(isUnanswered && !this.#usedV5.has(url))',
       'isUnanswered',

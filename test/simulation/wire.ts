@@ -122,8 +122,10 @@ class BrokerSide implements Peer, WireConnection {
         done(error);
       },
     });
-    if (broker.fault === 'away') clock.after(5, () => this.#fail('ECONNREFUSED'));
-    else wire.connections.add(this);
+    if (broker.fault === 'away') {
+      this.#isOver = true;
+      clock.after(5, () => this.#fail('ECONNREFUSED'));
+    } else wire.connections.add(this);
   }
 
   toBridge(packet: Packet | Buffer): void {
