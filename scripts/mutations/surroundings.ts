@@ -5,7 +5,7 @@ export const surroundingMutations: readonly Mutation[] = [
   ...mistakesIn('broker/clientOptions.ts', ['unit/broker/wired'], {
     'the broker keeps no commands for a bridge that is away': ['clean: true,', 'clean: false,'],
   }),
-  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/webSocket'], {
+  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/endings'], {
     'no empty WebSocket frame is sent': [
       '!(client.stream instanceof Socket)) joinPieces',
       '!client) joinPieces',

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import { connectAsync } from 'mqtt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeUrl } from '../../../src/broker/brokerUrl.ts';
 import { brokerKinds, connected, openConnection } from '../../support/brokers.ts';
+import { certificates } from '../../support/certificates.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -222,12 +225,39 @@ onMosquitto('with MQTT 5 hears where an answer is wanted and gives back what goe
 });
 
 onMosquitto('trusts the authority that it is given, and no other', async () => {
-  const { url, caFile } = await startMosquitto({ tls: true });
+  const { url, caFile, folder } = await startMosquitto({ tls: true });
   const nothing = { ca: undefined, cert: undefined, key: undefined };
   const ca = readFileSync(caFile ?? '', 'utf8');
   await connected(url, { tls: async () => ({ ...nothing, ca, rejectUnauthorized: true }) });
-  const { events } = openConnection(url);
-  await waitFor(() => events.length > 0, { what: 'the distrust' });
-  expect(events[0]).toMatch(/certificate/);
+  // Alone, without that of the authority, which Mosquitto sends too.
+  const [key, cert] = ['server.key', 'server.crt'].map((file) => readFileSync(join(folder, file)));
+  const alone = createServer({ key, cert } as { key: Buffer; cert: Buffer });
+  await new Promise<void>((resolve) => alone.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void alone.close());
+  for (const [stranger, words] of [
+    [url, /^failed: self-signed certificate in certificate chain\. Check mqtt\.ca_file$/],
+    [
+      `mqtts://127.0.0.1:${(alone.address() as AddressInfo).port}`,
+      /whole certificate chain, or mqtt\.ca_file is/,
+    ],
+  ] as const) {
+    const { events } = openConnection(stranger);
+    await waitFor(() => events.length > 0, { what: 'the distrust' });
+    expect(events[0]).toMatch(words);
+  }
   await connected(url, { tls: async () => ({ ...nothing, rejectUnauthorized: false }) });
+});
+
+onMosquitto('says in words that the broker wants a client certificate, and takes another one', async () => {
+  const lines = ['require_certificate true', 'use_identity_as_username true'];
+  const { url, caFile } = await startMosquitto({ tls: true, lines });
+  const trusted = { ca: readFileSync(caFile ?? '', 'utf8'), rejectUnauthorized: true };
+  for (const [own, words] of [
+    [{ cert: undefined, key: undefined }, 'needs a client certificate. Set mqtt.cert_file and mqtt.key_file'],
+    [certificates.stranger, 'rejects the certificate in mqtt.cert_file'],
+  ] as const) {
+    const { events } = openConnection(url, { tls: async () => ({ ...trusted, ...own }) });
+    await waitFor(() => events.length > 0, { what: 'the refusal' });
+    expect(events[0]).toBe(`failed: the broker ${words}`);
+  }
 });

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createWebSocketStream, WebSocketServer } from 'ws';
-import { openConnection } from '../../support/brokers.ts';
+import { createWebSocketStream, type RawData, WebSocketServer } from 'ws';
+import { connected, openConnection } from '../../support/brokers.ts';
 import { certificates } from '../../support/certificates.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -32,47 +32,53 @@ interface Peer {
   readonly close: (code: number) => void;
 }
 
+/** What a server does otherwise than a good broker. */
 interface Ending {
   /** The answer to the request for a WebSocket. */
   readonly status?: number;
-  /** Before TLS. */
-  readonly alert?: number;
+  /** What it sends after the first bytes, before TLS. */
+  readonly instead?: string | Buffer;
   /** In place of the answer to CONNECT. */
   readonly atConnect?: (peer: Peer) => void;
   /** After the answer to SUBSCRIBE. */
   readonly later?: (peer: Peer) => void;
+  /** Is told the path of a request for a WebSocket, the lengths of its frames, and the messages. */
+  readonly tell?: (what: unknown) => void;
 }
 
 const tls = { key: certificates.own.key, cert: certificates.own.cert };
 
-function serve(stream: Duplex, raw: Socket, close: Peer['close'], { atConnect, later }: Ending): void {
+function serve(stream: Duplex, raw: Socket, close: Peer['close'], ending: Ending): void {
   const reader = parser();
   let peer: Peer | null = null;
   stream.on('error', () => undefined).on('data', (bytes: Buffer) => reader.parse(bytes));
-  reader.on('packet', ({ cmd, protocolVersion, messageId, subscriptions }) => {
+  reader.on('packet', ({ cmd, protocolVersion, messageId, subscriptions, ...packet }) => {
     const version = protocolVersion === 5 || peer?.version === 5 ? 5 : 4;
     const send = (packet: object) => void stream.write(generate(packet, { protocolVersion: version }));
     peer ??= { raw, version, send, close };
-    if (cmd === 'connect' && atConnect) atConnect(peer);
+    if (cmd === 'connect' && ending.atConnect) ending.atConnect(peer);
     else if (cmd === 'connect') send({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false });
     else if (cmd === 'pingreq') send({ cmd: 'pingresp' });
-    else if (cmd === 'subscribe') {
+    else if (cmd === 'publish') {
+      ending.tell?.([packet['topic'], String(packet['payload']).length]);
+      send({ cmd: 'puback', messageId });
+    } else if (cmd === 'subscribe') {
       send({ cmd: 'suback', messageId, granted: (subscriptions as unknown[]).map(() => 0) });
-      later?.(peer);
+      ending.later?.(peer);
     }
   });
 }
 
 async function startServer(scheme: Scheme, ending: Ending): Promise<string> {
   const sockets = new Set<Socket>();
-  const { status, alert } = ending;
+  const { status, instead, tell = () => {} } = ending;
   let server: Server | HttpServer;
   const below = ({ remotePort }: Socket) =>
     [...sockets].find((each) => each.remotePort === remotePort) as Socket;
-  if (alert !== undefined)
+  if (instead !== undefined)
     server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
-      socket.once('data', () => socket.end(Buffer.from([21, 3, 3, 0, 2, 2, alert])));
+      socket.once('data', () => (instead === '' ? socket.resetAndDestroy() : socket.end(instead)));
     });
   else if (scheme.startsWith('mqtt')) {
     const handle = (socket: Socket) => serve(socket, below(socket), () => undefined, ending);
@@ -84,13 +90,16 @@ async function startServer(scheme: Scheme, ending: Ending): Promise<string> {
         socket.end(`HTTP/1.1 ${status} No\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n`),
       );
     else
-      new WebSocketServer({ server: web }).on('connection', (socket, request) =>
-        serve(createWebSocketStream(socket), below(request.socket), (code) => socket.close(code), ending),
-      );
+      new WebSocketServer({ server: web }).on('connection', (socket, request) => {
+        tell(request.url);
+        socket.on('message', (bytes: RawData) => tell((bytes as Buffer).length));
+        const stream = createWebSocketStream(socket);
+        serve(stream, below(request.socket), (code) => socket.close(code), ending);
+      });
     server = web;
   }
   server.prependListener('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, resolve));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -98,16 +107,16 @@ async function startServer(scheme: Scheme, ending: Ending): Promise<string> {
   return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The words of the log about the end of the first connection, or of the first attempt, in both versions of MQTT. */
-async function wordsOf(scheme: Scheme, protocolVersion: 4 | 5, ending: Ending): Promise<string> {
-  const url = await startServer(scheme, ending);
-  const trust = { ca: certificates.own.cert, cert: undefined, key: undefined, rejectUnauthorized: true };
-  const options = { protocolVersion, subscriptions: ['a/set'], tls: async () => trust };
+const trust = { ca: certificates.own.cert, cert: undefined, key: undefined, rejectUnauthorized: true };
+
+/** The words of the log about the end of the first connection, or of the first attempt. */
+async function wordsOf(url: string, protocolVersion: 4 | 5 = 5, own: object = {}): Promise<string> {
+  const options = { protocolVersion, subscriptions: ['a/set'], tls: async () => ({ ...trust, ...own }) };
   const { connection, lines } = openConnection(url, options);
   await waitFor(() => lines.text.includes('Retrying'), { what: `the end of ${url}` });
   await connection.stop([]);
   const said = lines.messages.find((line) => line.includes('Retrying')) ?? '';
-  return said.replace(`warn: MQTT broker ${url}: `, '').replace('. Retrying', '');
+  return said.replace(/^warn: MQTT broker \S+: /, '').replace('. Retrying', '');
 }
 
 const closed = 'the connection was closed';
@@ -130,6 +139,11 @@ const ofWebSockets: readonly Row[] = [
   ],
   ['401', { status: 401 }, 'the server does not permit the WebSocket (HTTP 401). A proxy may want a sign-in'],
   ['403', { status: 403 }, 'the server does not permit the WebSocket (HTTP 403). A proxy may want a sign-in'],
+  [
+    '404',
+    { status: 404 },
+    'the server has no WebSocket for MQTT at this path (HTTP 404). Check the path and the port in mqtt.url',
+  ],
   ['502', { status: 502 }, 'the server has a fault (HTTP 502). Check the broker, and the proxy before it'],
   ...[1000, 1001, 1008, 1011].flatMap((code): Row[] => [
     [`${code} at CONNECT`, { atConnect: ({ close }) => close(code) }, `${closed} ${unanswered}`],
@@ -137,35 +151,18 @@ const ofWebSockets: readonly Row[] = [
   ]),
 ];
 
+const alert = (code: number): Ending => ({ instead: Buffer.from([21, 3, 3, 0, 2, 2, code]) });
+
 const ofTls: readonly Row[] = [
-  ['handshake failure', { alert: 40 }, 'the TLS handshake failed: alert handshake failure'],
-  ['unrecognized name', { alert: 112 }, 'the TLS handshake failed: unrecognized name'],
-  ['certificate required', { alert: 116 }, 'the broker needs a client certificate. Set mqtt.cert_file'],
+  ['handshake failure', alert(40), 'the TLS handshake failed: alert handshake failure'],
+  ['unrecognized name', alert(112), 'the TLS handshake failed: unrecognized name'],
+  ['certificate required', alert(116), 'the broker needs a client certificate. Set mqtt.cert_file'],
+  ['no TLS', { instead: 'no TLS\r\n' }, 'the server does not use TLS. Use mqtt:// or another port'],
+  // As Mosquitto does where it is spoken to with TLS on its plain port.
+  ['reset at the first bytes', { instead: '' }, `${wasReset} ${unanswered}`],
 ];
 
-const rejections: Readonly<Record<4 | 5, Readonly<Record<number, string>>>> = {
-  4: {
-    2: 'the broker rejects the connection: Identifier rejected',
-    3: 'the broker rejects the connection: Server unavailable',
-    4: 'wrong user name or password',
-    5: 'not authorized. Check mqtt.username and mqtt.password',
-  },
-  5: {
-    128: 'the broker rejects the connection: Unspecified error',
-    134: 'wrong user name or password',
-    135: 'not authorized. Check mqtt.username and mqtt.password',
-    137: 'the broker rejects the connection: Server busy',
-    156: 'the broker rejects the connection: Use another server',
-  },
-};
-
-/** Some of the reasons at the end of a connection. mqtt.js has their words from the standard. */
-const disconnects: Readonly<Record<number, string>> = {
-  0: 'no reason given',
-  128: 'Unspecified error',
-  139: 'Server shutting down',
-};
-
+// The words for the codes of MQTT are told by the stories of `wired`.
 function rowsOf(scheme: Scheme, version: 4 | 5): readonly Row[] {
   const hasWebSocket = scheme.startsWith('ws');
   // The library reads the reset of the socket below a WebSocket as its end.
@@ -178,13 +175,12 @@ function rowsOf(scheme: Scheme, version: 4 | 5): readonly Row[] {
     ['cut', { later: cut }, closed],
     // Which of both is noticed first depends on what the bridge writes at that moment.
     ['reset', { later: reset }, 'the connection was '],
-    ...Object.entries(rejections[version]).map(([code, words]): Row => {
-      return [`CONNACK ${code}`, { atConnect: answer('connack', Number(code)) }, words];
-    }),
-    ...Object.entries(version === 5 ? disconnects : {}).map(([code, words]): Row => {
-      const said = `the broker closed the connection: ${words}`;
-      return [`DISCONNECT ${code}`, { later: answer('disconnect', Number(code)) }, said];
-    }),
+    ['CONNACK', { atConnect: answer('connack', version === 5 ? 134 : 4) }, 'wrong user name or password'],
+    ...(version === 5
+      ? ([
+          ['DISCONNECT', { later: answer('disconnect', 139) }, 'the broker closed the connection: Ser'],
+        ] as const)
+      : []),
   ];
 }
 
@@ -195,10 +191,42 @@ describe.each(['mqtt', 'mqtts', 'ws', 'wss'] as const)('the end of a connection 
       const rows = rowsOf(scheme, version);
       const said = await Promise.all(
         rows.map(async ([name, ending, words]) => {
-          return [name, (await wordsOf(scheme, version, ending)).slice(0, words.length)];
+          const told = await wordsOf(await startServer(scheme, ending), version);
+          return [name, told.slice(0, words.length)];
         }),
       );
       expect(said).toEqual(rows.map(([name, , words]) => [name, words]));
     },
   );
+});
+
+describe('an address without such a broker is explained in a sentence', () => {
+  it('where it speaks TLS', async () => {
+    const url = await startServer('mqtts', {});
+    expect(await wordsOf(url.replace('127.0.0.1', '127.0.0.2'))).toMatch(/does not match certificate/);
+    expect(await wordsOf(url, 5, { ca: certificates.stranger.cert })).toMatch(
+      /self[- ]signed certificate\. Check mqtt\.ca_file/,
+    );
+    expect(await wordsOf(url.replace('mqtts', 'mqtt'))).toMatch(
+      /does not use MQTT|the connection was (reset|closed) before any answer\. Check the port/,
+    );
+  });
+
+  it('where there is no such host', async () => {
+    const words = await wordsOf('mqtt://no-such-host.invalid:1');
+    expect(words).toMatch(/^(no such host|the name server does not answer)$/);
+  });
+});
+
+it('a WebSocket is asked for with the path and the query of its address, and gets no empty frame', async () => {
+  const told: unknown[] = [];
+  const url = await startServer('ws', { tell: (what) => told.push(what) });
+  const { connection, lines } = await connected(`${url}/mqtt?token=hush-hush&v=1`, { protocolVersion: 4 });
+  const sent = [200_000, 0, 1, 0, 0];
+  await Promise.all(sent.map((length) => connection.publish('kept', 'x'.repeat(length), { retain: true })));
+  expect(told[0]).toBe('/mqtt?token=hush-hush&v=1');
+  expect(told.filter(Array.isArray)).toEqual(sent.map((length) => ['kept', length]));
+  // Mosquitto 2.1.2 ends the connection at one.
+  expect(told).not.toContain(0);
+  expect(lines.text).not.toContain('hush');
 });
