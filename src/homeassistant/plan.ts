@@ -1,3 +1,4 @@
+import { catalogue, type Reply } from '../cloud/catalogue.ts';
 import { alertsOf } from '../entities/alerts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
@@ -12,8 +13,8 @@ import {
 import type { Language } from '../model/language.ts';
 import type { ShownPause } from '../model/pause.ts';
 import { isAvailable } from '../model/reach.ts';
-import type { Incident, Property, Telemetry } from '../model/records.ts';
-import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
+import type { Incident, Telemetry } from '../model/records.ts';
+import { withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveRecord } from '../model/valveCommand.ts';
@@ -136,7 +137,7 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
       return [['incidents', newestOpen(view)]];
     case 'property':
       return [
-        ['', view.isStale ? unknownProperty(view.property) : view.property],
+        ['', view.isStale ? { ...withoutSettings(view.property), id: view.property.id } : view.property],
         ['settings', contentOf(view.settings, unknownSettings)],
         ['notifications', contentOf(view.notifications, unknownNotifications)],
         ['pause', view.pause ?? asItIs],
@@ -179,7 +180,7 @@ function unreadDocuments(
   switch (kind) {
     case 'property':
       return [
-        ['', unknownProperty({ id })],
+        ['', { ...unknownProperty, id }],
         ['settings', unknownSettings],
         ['notifications', unknownNotifications],
         ['pause', pause ?? asItIs],
@@ -219,21 +220,17 @@ const unknownIncidents: WithIncidents = {
 
 const unknownTests = { last_day: null, today_count: null, days: null, job_id: null };
 
-function unknownProperty(property: Pick<Property, 'id'>): Property {
-  const unknown = {
-    active: null,
-    address: null,
-    city: null,
-    country: null,
-    created_at: null,
-    lat: null,
-    lng: null,
-    name: null,
-    postcode: null,
-    uprn: null,
-  };
-  return { ...withoutSettings(property), ...unknown, id: property.id };
+/** A record with these fields, and null in every other one. */
+function blank<T>({ decode }: Reply<T>, fields: object = {}): T {
+  const decoded = decode(fields);
+  if (!decoded.ok) throw new Error(decoded.message);
+  return decoded.value;
 }
+
+const { read_property, read_property_settings, read_notification_settings } = catalogue;
+const unknownProperty = blank(read_property.reply, { id: 'any' });
+const unknownSettings = blank(read_property_settings.reply);
+const unknownNotifications = blank(read_notification_settings.reply);
 
 function availability({ reach }: SignalView | SonicView): string {
   return isAvailable(reach) ? 'online' : 'offline';

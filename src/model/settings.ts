@@ -1,41 +1,8 @@
-import type { NotificationSettings, PropertySettings } from './records.ts';
-
 /** The only volumes that the cloud accepts for a notification, in litres (source: the library herolabsapi). */
 export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000];
 
 /** The only delays that the cloud accepts for a notification, in minutes (same source). */
 export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
-
-export const unknownSettings: PropertySettings = {
-  auto_shut_off: null,
-  pressure_tests_enabled: null,
-  pressure_tests_schedule: null,
-  timezone: null,
-  webhook_enabled: null,
-  webhook_url: null,
-};
-
-export const unknownNotifications: NotificationSettings = {
-  battery_too_low_to_move_handle: null,
-  cloud_disconnection: null,
-  device_handle_moved: null,
-  health_check_failed: null,
-  high_humidity: null,
-  high_humidity_threshold: null,
-  high_temperature: null,
-  high_temperature_threshold: null,
-  high_volume_threshold_litres: null,
-  legionella_risk: null,
-  long_flow_notification_delay_mins: null,
-  low_battery_level: null,
-  low_temperature: null,
-  low_temperature_threshold: null,
-  low_water_temperature: null,
-  pressure_test_failed: null,
-  pressure_test_skipped: null,
-  radio_disconnection: null,
-  water_presence_detected: null,
-};
 
 /** The same fields with null, because their values were read too long ago. */
 export function withoutSettings<T extends object>(settings: T): T {
