@@ -13,7 +13,7 @@ import {
   operationNames,
   operationRow,
 } from '../cloud/operations.ts';
-import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
+import { encodeCall } from '../cloud/request.ts';
 import { isHeldBack } from '../cloud/retry.ts';
 import { missingPermissionFor, permissionMessage, repeatedKeyMessage } from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
@@ -111,12 +111,12 @@ export class Requests {
   /** Handles a request and always answers it. If there is a `problem`, the request is refused whatever it says. */
   handle(message: BrokerMessage, operation: string, problem: MessageProblem | null): void {
     const payload = readRequest(message);
-    const call: UncheckedCall = { operation, ...payload.parts };
+    // It is a valid call of a known operation only if there is no failure.
+    const call = { operation, ...payload.parts } as Call;
     const failure = problem ? rejection(problem.code, problem.reason) : this.#judge(call, payload.problem);
-    // If there is no failure, this is a valid call of a known operation.
     const request = {
       message,
-      call: failure ? (call as Call) : inKnownSpelling(call as Call, this.#parts.store),
+      call: failure ? call : inKnownSpelling(call, this.#parts.store),
       transaction: payload.transaction,
     };
     if (failure) this.#fail(request, failure);
@@ -130,9 +130,9 @@ export class Requests {
   }
 
   /** Why a request is refused before anything is sent; null if it is a valid call of an offered operation. */
-  #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
+  #judge(call: Call, payloadProblem: string | null): Failure | null {
     const { topics, control, client } = this.#parts;
-    const { operation: name } = call;
+    const name: string = call.operation;
     if (!isOperationName(name)) {
       const shown = name.slice(0, 80);
       const guess = didYouMean(nearest(shown, operationNames));
@@ -155,7 +155,7 @@ export class Requests {
     } catch (error) {
       return requestFailure(error, null);
     }
-    if (!this.#isWithinFilter(inKnownSpelling(call as Call, this.#parts.store)))
+    if (!this.#isWithinFilter(inKnownSpelling(call, this.#parts.store)))
       return rejection('not_permitted', outsideFilter);
     const state = client.operationState(name);
     if (state === 'available') return null;

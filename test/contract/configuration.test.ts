@@ -289,6 +289,16 @@ describe('routes', () => {
   ])('%s is refused', (routes, problem) => {
     expect(routeProblems(routes)).toEqual([`cloud.routes.${problem}`]);
   });
+
+  it.each([
+    ...['/no/method', 'FETCH /x', 'GET x', 'GET /x?y=1', 'GET /x y', ''],
+    // No request line can hold these.
+    ...['GET /x\u00a0y', 'GET /x\0', 'GET /\u2028x', 'GET  /x', 'GET //x y'],
+  ])('%j is no method and path', (route) => {
+    const [problem, ...others] = routeProblems(JSON.stringify({ list_sonics: route }));
+    expect(problem).toMatch(/^cloud\.routes\.list_sonics \(line 2\): must be a method and a path/);
+    expect(others).toEqual([]);
+  });
 });
 
 describe('the environment', () => {
