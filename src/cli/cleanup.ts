@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { fieldsIn } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
@@ -13,7 +14,6 @@ import {
   isOwnMessage,
   knownTopics,
   messageCount,
-  objectIn,
   readRetained,
   readTopics,
 } from '../publishing/retainedMessages.ts';
@@ -138,7 +138,7 @@ async function isAnyPaused(connection: Connection, topics: Topics, kept: Kept): 
   let isListing = false;
   const note = (_topic: string, payload: string) => {
     isListing = true;
-    isPaused ||= pauseFromShown(objectIn(payload), systemClock) !== null;
+    isPaused ||= pauseFromShown(fieldsIn(payload), systemClock) !== null;
   };
   const pauseOf = (id: string) => topics.below('property', id, 'pause');
   await readRetained(connection, [pauseOf('+')], note);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { fieldsIn } from '../base/json.ts';
 import { createLog } from '../base/log.ts';
 import { Secrets } from '../base/secrets.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -12,7 +13,6 @@ import { Daemon } from '../daemon.ts';
 import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
-import { objectIn } from '../publishing/retainedMessages.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { leak, startStory } from '../simulator/story.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
@@ -139,7 +139,7 @@ function printChanges(connection: Connection, topics: Topics, print: CommandCont
   const before = new Map<string, string>();
   connection.on('message', ({ topic, payload }) => {
     const { kind, id, path } = topics.parse(topic) ?? { kind: '', id: '', path: '' };
-    const document: Tree = { ...objectIn(payload) };
+    const document = fieldsIn(payload);
     if (`${kind}/${path}` === 'sonic/') names.set(id, String(document['name']));
     const words = wordsOf[`${kind}/${path}`]?.(document, payload) ?? null;
     if (words === null) return;

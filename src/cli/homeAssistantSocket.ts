@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as passed } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { errorMessage } from '../base/errorMessage.ts';
+import { fieldsIn } from '../base/json.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 
 export interface HomeAssistantAccess {
@@ -84,7 +85,7 @@ export class HomeAssistantSocket {
     const received = once(this.#socket, 'message', options);
     try {
       const [data] = await Promise.race([received, late, this.#ended]);
-      return parsed(data);
+      return fieldsIn(String(data));
     } finally {
       over.abort();
       for (const each of [late, received]) each.catch(() => {});
@@ -104,12 +105,4 @@ interface Answer {
   readonly success?: boolean;
   readonly result?: unknown;
   readonly error?: { readonly code?: string; readonly message?: string };
-}
-
-function parsed(data: unknown): Answer {
-  try {
-    return Object(JSON.parse(String(data)));
-  } catch {
-    return {};
-  }
 }

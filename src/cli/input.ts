@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { errorMessage } from '../base/errorMessage.ts';
+import { jsonIn } from '../base/json.ts';
 import { isToken } from '../cloud/decoders.ts';
 import { readTextFile } from '../config/file.ts';
 import { aborted, type CommandContext } from './context.ts';
@@ -20,10 +21,8 @@ export async function readToken(
   hint = 'Use what call sign_in prints',
 ): Promise<string> {
   const text = file === '-' ? await readStandardInput(context) : readFile(file, command, context);
-  let token: unknown = text.trim();
-  try {
-    token = Object(JSON.parse(text)).token_details;
-  } catch {}
+  const json = jsonIn(text);
+  const token = json === null ? text.trim() : Object(json).token_details;
   if (isToken(token)) return token;
   return command.error(`--token-file has no token. ${hint}`);
 }

@@ -1,10 +1,9 @@
+import { fieldsIn } from '../base/json.ts';
 import type { Connection } from '../broker/connection.ts';
 import { operationNames } from '../cloud/operations.ts';
-import type { Tree } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
-import { objectIn } from '../publishing/retainedMessages.ts';
 
 /** What the bridge of these topics has published about itself, as far as it may be public. */
 export async function readPublished(connection: Connection, topics: Topics) {
@@ -12,8 +11,8 @@ export async function readPublished(connection: Connection, topics: Topics) {
   const filters = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
   await connection.readRetained(filters, ({ topic, payload }) => found.set(topic, payload));
   const text = (path: string) => found.get(topics.bridge(path)) ?? '';
-  const { counts, operations, ...info }: Tree = { ...objectIn(text('info')) };
-  const { schedules, ...health }: Tree = { ...objectIn(text('health')) };
+  const { counts, operations, ...info } = fieldsIn(text('info'));
+  const { schedules, ...health } = fieldsIn(text('health'));
   const schedule = (poll: string) => {
     const { last_error: error, ...record } = Object(Object(schedules)[poll]);
     const http_status = Number(/\bthe cloud answered (\d{3})\b/.exec(String(error))?.[1]) || null;

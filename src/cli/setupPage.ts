@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { systemClock } from '../base/clock.ts';
 import { deferred } from '../base/deferred.ts';
+import { jsonIn } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isLoopback } from '../config/addresses.ts';
@@ -188,9 +189,5 @@ function logCommand(env: NodeJS.ProcessEnv): string {
 }
 
 function readSent(body: Buffer | null): z.output<typeof sentForm> | null {
-  try {
-    return sentForm.parse(JSON.parse(String(body)));
-  } catch {
-    return null;
-  }
+  return sentForm.safeParse(jsonIn(String(body))).data ?? null;
 }

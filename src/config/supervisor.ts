@@ -1,7 +1,7 @@
 import { errorMessage } from '../base/errorMessage.ts';
+import { fieldsIn } from '../base/json.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 import { type Language, languages } from '../model/language.ts';
-import type { Tree } from './tree.ts';
 
 interface SupervisorAccess {
   /** The URL without a slash at its end. */
@@ -55,7 +55,7 @@ export async function askForLanguage(
 ): Promise<Language | null> {
   try {
     const { status, body } = await get('/core/api/config', access, stopping);
-    const { language } = Object(status === 200 ? JSON.parse(body) : null);
+    const { language } = fieldsIn(status === 200 ? body : '');
     // Some languages have a region, for example en-GB.
     const [word] = String(language).toLowerCase().split(/[-_]/);
     return languages.find((each) => each === word) ?? null;
@@ -87,7 +87,7 @@ function reasonOf(error: unknown): string {
 
 /** The address in the Supervisor's answer; null if there is none in it. */
 function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): string | null {
-  const { host, port, ssl, username, password } = Object(parsedTree(body)['data']);
+  const { host, port, ssl, username, password } = Object(fieldsIn(body)['data']);
   const number = Number(port);
   if (!isText(host) || !Number.isInteger(number) || number < 1 || number > 65_535) return null;
   if (isText(password)) learned(password);
@@ -96,14 +96,6 @@ function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): 
   const place = `${host.includes(':') ? `[${host}]` : host}:${number}`;
   const url = `mqtt${ssl === true ? 's' : ''}://${credentials}${place}`;
   return URL.canParse(url) ? url : null;
-}
-
-function parsedTree(body: string): Tree {
-  try {
-    return Object(JSON.parse(body));
-  } catch {
-    return {};
-  }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -1,4 +1,5 @@
 import { joinSentences } from '../base/joinSentences.ts';
+import { jsonIn } from '../base/json.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import {
@@ -214,14 +215,10 @@ function readObject(
   wanted: string,
 ): { readonly object: Readonly<Record<string, unknown>> } | Refusal {
   const refusal = { refusal: `must be ${wanted}. Got ${quote(payload)}` };
-  try {
-    const object: unknown = JSON.parse(payload);
-    if (typeof object !== 'object' || object === null || Array.isArray(object)) return refusal;
-    const repeated = repeatedKey(payload);
-    return repeated === null ? { object: { ...object } } : { refusal: repeatedKeyMessage(repeated) };
-  } catch {
-    return refusal;
-  }
+  const object = jsonIn(payload);
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) return refusal;
+  const repeated = repeatedKey(payload);
+  return repeated === null ? { object: { ...object } } : { refusal: repeatedKeyMessage(repeated) };
 }
 
 export function repeatedKeyMessage(key: string): string {

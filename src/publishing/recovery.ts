@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
+import { fieldsIn } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { DocumentPath, TargetKind, Topics } from '../homeassistant/topics.ts';
@@ -8,7 +9,7 @@ import { revision } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { adoptDocument, alwaysRead, keptDocuments } from './keptDocuments.ts';
-import { isDocument, objectIn, readRetained, readTopics } from './retainedMessages.ts';
+import { isDocument, readRetained, readTopics } from './retainedMessages.ts';
 
 /** If the broker closes the connection this many times in a row while it is read, it is not read. */
 const maxLosses = 3;
@@ -123,8 +124,8 @@ export class Recovery {
 
   /** The revision of the broker's memory; null if it has none. */
   get #revision(): number | null {
-    const shown = objectIn(this.#found.get(this.#parts.topics.bridge('memory')) ?? '');
-    const { success, data } = revision.safeParse(Object(shown).revision);
+    const memory = fieldsIn(this.#found.get(this.#parts.topics.bridge('memory')) ?? '');
+    const { success, data } = revision.safeParse(memory['revision']);
     return success ? data : null;
   }
 
@@ -135,8 +136,8 @@ export class Recovery {
       const target = topics.parse(topic);
       if (!target || target.kind === 'bridge' || !isDocument(target)) continue;
       const { kind, id, path } = target;
-      const shown = objectIn(payload);
-      const { name } = Object(path === '' ? shown : null);
+      const shown = fieldsIn(payload);
+      const name = path === '' ? shown['name'] : null;
       if (this.#isLost) state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
       if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
         adoptDocument(target, shown, adoption);

@@ -62,15 +62,6 @@ function isCommand({ kind, id, path }: Target): boolean {
   return (kind === 'bridge' || isSafeId(id)) && isCommandPath(kind, path);
 }
 
-export function objectIn(payload: string): object {
-  try {
-    const value: unknown = JSON.parse(payload);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
-
 export function messageCount(messages: number): string {
   return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonIn } from '../base/json.ts';
 import { type OperationName, operationRow } from '../cloud/operations.ts';
 
 // What the interface document says of bodies and queries. Its rules are those of the catalogue, except for two: the client
@@ -42,7 +43,7 @@ export function acceptedQuery(operation: OperationName, target: string): Record<
   const shape = shapeOf(query);
   const given = [...new URLSearchParams(target.split('?').slice(1).join('?'))].flatMap(([field, text]) => {
     const schema = Object.hasOwn(shape, field) ? shape[field] : undefined;
-    return schema ? [[field, schema.safeParse(text).success ? text : readable(text)]] : [];
+    return schema ? [[field, schema.safeParse(text).success ? text : (jsonIn(text) ?? text)]] : [];
   });
   return accepted(query, Object.fromEntries(given)) as Record<string, unknown>;
 }
@@ -58,13 +59,4 @@ function accepted(schema: z.ZodType | undefined, given: unknown): unknown {
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
   throw new Rejection(422, problems.join('; '));
-}
-
-/** JSON if it can be read, else the text itself. */
-export function readable(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, sleep } from '../base/clock.ts';
+import { jsonIn } from '../base/json.ts';
 import type { OperationName } from '../cloud/operations.ts';
 import { type CloudRequest, denied, findOperation, jsonAnswer, type SimulatedAnswer } from './answers.ts';
-import { readable } from './document.ts';
 import type { Faults } from './faults.ts';
 
 const maxBodyBytes = 1_000_000;
@@ -71,7 +71,13 @@ async function serve(
   const match = findOperation(method, target);
   const operation = match.kind === 'operation' ? match.name : null;
   const text = await readText(request);
-  const seen = { at: clock.now(), method, path: target, operation, body: text ? readable(text) : null };
+  const seen = {
+    at: clock.now(),
+    method,
+    path: target,
+    operation,
+    body: text ? (jsonIn(text) ?? text) : null,
+  };
   const logged: LoggedRequest & { status: number | null } = { ...seen, status: null };
   log.add(logged);
   const latencyMs = operation && faults.strike('latency', operation);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { jsonIn } from '../base/json.ts';
 import { monthOf } from '../model/calendar.ts';
 import { maxPauseMinutes, minPauseMinutes, type Pause } from '../model/pause.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
@@ -244,14 +245,6 @@ export function storedSections(
   const times = { isBehind: about.isBehind, isClockBehind: false, monotonic: clock.monotonic() };
   const stored = Object.entries(kept).map(([name, map]) => [name, map.write(times)] as const);
   return { ...Object.fromEntries(stored), ...about, writtenAt: new Date(clock.now()).toISOString() };
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** This run may have read the valve before it found what an earlier one has kept. */
