@@ -99,3 +99,17 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
+
+/** Waits for the task, but no longer than this many ms. Returns whether it has ended; rejects if it does. */
+export async function endsWithin(clock: Clock, longestMs: number, task: Promise<unknown>): Promise<boolean> {
+  const ended = new AbortController();
+  const late = sleep(clock, longestMs, ended.signal).then(
+    () => false,
+    () => true,
+  );
+  try {
+    return await Promise.race([task.then(() => true), late]);
+  } finally {
+    ended.abort();
+  }
+}

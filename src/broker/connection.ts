@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { connect } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
-import { type Clock, sleep } from '../base/clock.ts';
+import { type Clock, endsWithin, sleep } from '../base/clock.ts';
 import { hourMs, minuteMs } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
@@ -200,11 +200,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const session = this.#session;
     if (session) {
       const said = lastMessages.map(({ topic, payload }) => this.publish(topic, payload, { retain: true }));
-      await Promise.race([Promise.allSettled(said), sleep(this.#clock, 1_000)]);
+      await endsWithin(this.#clock, 1_000, Promise.allSettled(said));
     }
     this.#stopping.abort(new NotConnectedError('sonic2mqtt is stopping'));
     await session?.end();
-    await Promise.race([this.#running, sleep(this.#clock, 500)]);
+    await endsWithin(this.#clock, 500, this.#running);
   }
 
   /** Tries the next address at once, and waits after each full round, longer each time. */

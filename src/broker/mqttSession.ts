@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
-import { type Clock, sleep } from '../base/clock.ts';
+import { type Clock, endsWithin, sleep } from '../base/clock.ts';
 import { closedMessage } from '../base/systemErrors.ts';
 import { type BrokerOptions, greetingTimeoutMs } from './clientOptions.ts';
 import {
@@ -325,10 +325,8 @@ export class MqttSession {
     if (this.isLive && this.#queue?.isEmpty) {
       this.#isSayingGoodbye = true;
       // end() waits until everything is acknowledged, so it might never return otherwise.
-      await Promise.race([
-        new Promise<void>((ended) => this.#client.end(false, {}, () => ended())),
-        sleep(this.#clock, goodbyeMs),
-      ]);
+      const ended = new Promise<void>((resolve) => this.#client.end(false, {}, () => resolve()));
+      await endsWithin(this.#clock, goodbyeMs, ended);
     }
     this.#client.stream.destroy();
   }

@@ -65,7 +65,7 @@ export class PublishQueue {
     let unanswered = 0;
     for (const { reject, bytes } of this.#sent) {
       unanswered += bytes;
-      reject(new NotConnectedError('the connection to the MQTT broker ended', true));
+      reject(new NotConnectedError('the connection to the MQTT broker ended'));
     }
     for (const { sender } of this.#waiting) sender.reject(new NotConnectedError());
     this.#sent.clear();

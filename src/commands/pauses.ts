@@ -378,8 +378,8 @@ export class Pauses {
 
   /** Whether the account no longer has the property, according to a complete list of this run. */
   #isGone(id: string): boolean {
-    const { store } = this.#parts;
-    return store.isReadSince('property', this.#startedAt) && !store.has('property', id);
+    const { property } = this.#parts.store.devices;
+    return property.isReadSince(this.#startedAt) && !property.has(id);
   }
 
   /** Reads whether the shut-off is on; null if the cloud does not say. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, endsWithin } from '../base/clock.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { readBytes } from './file.ts';
 
@@ -30,14 +30,7 @@ export class RereadFiles {
 
   /** Reads all of them again, if the disk answers in time, and resolves to what they contain, by their paths. */
   async read(): Promise<ReadonlyMap<string | null, Buffer>> {
-    if (this.#contents.size > 0) {
-      let stopWaiting = () => {};
-      const patience = new Promise<void>((resolve) => {
-        stopWaiting = this.#clock.after(patienceMs, resolve);
-      });
-      await Promise.race([this.#readAgain(), patience]);
-      stopWaiting();
-    }
+    if (this.#contents.size > 0) await endsWithin(this.#clock, patienceMs, this.#readAgain());
     return this.#contents;
   }
 }

@@ -11,6 +11,7 @@ import { noPause } from '../model/pause.ts';
 import { isBatteryLow } from '../model/power.ts';
 import { isAvailable } from '../model/reach.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
+import { sumOfLitres } from '../model/usage.ts';
 import { failureTexts } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
 import type { Sentence } from '../texts/texts.ts';
@@ -180,8 +181,7 @@ export function todayOf(sonics: readonly SonicView[]): number | null {
   const having = sonics.flatMap(({ usage }) => (usage === null ? [] : [usage?.todayL ?? null]));
   const known = having.filter((litres) => litres !== null);
   if (known.length === 0 || known.length < having.length) return null;
-  // Rounded, because sums of thousandths are not exact.
-  return Math.round(known.reduce((total, litres) => total + litres, 0) * 1_000) / 1_000;
+  return sumOfLitres(known);
 }
 
 export function isSonic(device: CloudDevice): device is SonicView {

@@ -1,6 +1,6 @@
 import { dateAfter, monthOf } from '../model/calendar.ts';
 import type { SonicView } from '../model/devices.ts';
-import type { Usage } from '../model/usage.ts';
+import { sumOfLitres, type Usage } from '../model/usage.ts';
 
 /** How many days the page shows, including today: as many as the longest month has. */
 const daysShown = 31;
@@ -43,7 +43,7 @@ export function usageOf(
   const days = Array.from({ length: daysShown }, (_, index) => {
     const date = dateAfter(today, index - daysShown + 1);
     const figures = known.flatMap((usage) => litresOn(usage, date) ?? []);
-    const litres = figures.length === 0 ? null : rounded(sum(figures));
+    const litres = figures.length === 0 ? null : sumOfLitres(figures);
     return { date, litres, isWhole: figures.length > 0 && figures.length === expected };
   });
   const compared = days.slice(-daysCompared - 1, -1).filter(({ isWhole }) => isWhole);
@@ -56,7 +56,7 @@ export function usageOf(
     incompleteDays: days.flatMap(({ litres, isWhole }, index) => (litres === null || isWhole ? [] : [index])),
     averageL: compared.length === 0 ? null : mean(compared.map(({ litres }) => litres ?? 0)),
     averageDays: compared.length,
-    monthL: inMonth.length === 0 ? null : rounded(sum(inMonth)),
+    monthL: inMonth.length === 0 ? null : sumOfLitres(inMonth),
     isMonthWhole: month.every(({ isWhole }) => isWhole),
     isFresh: isPresent && known.length === expected && known.every(({ todayL }) => todayL !== null),
   };
@@ -72,15 +72,6 @@ function litresOn(usage: Usage, date: string): number | null {
   return usage.days[date] ?? (date === dateOf(usage) ? usage.todayL : null);
 }
 
-function sum(figures: readonly number[]): number {
-  return figures.reduce((total, each) => total + each, 0);
-}
-
 function mean(figures: readonly number[]): number {
-  return Math.round(sum(figures) / figures.length);
-}
-
-/** Rounded, because sums of thousandths are not exact. */
-function rounded(litres: number): number {
-  return Math.round(litres * 1_000) / 1_000;
+  return Math.round(sumOfLitres(figures) / figures.length);
 }

@@ -233,7 +233,12 @@ export function usageOn(day: Day, record: UsageRecord): Usage {
 }
 
 function sum(figures: readonly number[]): number {
-  return figures.reduce((total, ml) => total + ml, 0);
+  return figures.reduce((total, each) => total + each, 0);
+}
+
+/** Rounded, because sums of thousandths are not exact. */
+export function sumOfLitres(figures: readonly number[]): number {
+  return Math.round(sum(figures) * 1_000) / 1_000;
 }
 
 function litres(ml: number): number {

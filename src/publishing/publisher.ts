@@ -279,7 +279,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const judged = this.#records().map((record) => ({ record, verdict: this.#verdictOf(record) }));
     // Each new one is written to the disk at once. Together, they are one write.
     for (const { record, verdict } of judged) {
-      if (verdict === 'shown') state.kept.devices.set(keyOf(record), store.nameOf(record.kind, record.id));
+      const { kind, id } = record;
+      const name = kind === 'incident' ? '' : (store.devices[kind].get(id)?.name ?? '');
+      if (verdict === 'shown') state.kept.devices.set(keyOf(record), name);
     }
     let deleted = 0;
     for (const verdict of ['unread', 'shown', 'gone'] as const) {

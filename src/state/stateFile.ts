@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Clock, sleep, systemClock } from '../base/clock.ts';
+import { type Clock, endsWithin, sleep, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import { minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
@@ -208,15 +208,8 @@ export class StateFile extends EventEmitter<StateEvents> {
       .finally(() => {
         this.#isHanging = false;
       });
-    let stopWaiting = () => {};
-    const patience = new Promise<void>((resolve) => {
-      stopWaiting = this.#clock.after(maxWaitMs, () => {
-        this.#noteProblem(unwritable('the disk does not answer'));
-        resolve();
-      });
-    });
-    await Promise.race([saving, patience]);
-    stopWaiting();
+    if (!(await endsWithin(this.#clock, maxWaitMs, saving)))
+      this.#noteProblem(unwritable('the disk does not answer'));
   }
 
   async #readAndWrite(): Promise<void> {

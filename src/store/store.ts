@@ -411,11 +411,6 @@ export class Store extends EventEmitter<StoreEvents> {
     return `"${(name ?? kept)?.slice(0, 60) || id}"`;
   }
 
-  /** An empty text for what has no name. */
-  nameOf(kind: PlannedKind, id: string): string {
-    return (kind !== 'incident' && this.devices[kind].get(id)?.name) || '';
-  }
-
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */
   get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
     return this.#applianceCategories;
@@ -497,11 +492,6 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Whether the account has the device or the open incident, also if it is not shown. */
   has(kind: PlannedKind, id: string): boolean {
     return kind === 'incident' ? this.incidents.list.has(id) : this.devices[kind].has(id);
-  }
-
-  /** Whether the list of that kind was read completely by requests that were sent since then. */
-  isReadSince(kind: PlannedKind, at: number): boolean {
-    return (kind === 'incident' ? this.incidents.list : this.devices[kind]).isReadSince(at);
   }
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */

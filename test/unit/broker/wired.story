@@ -176,7 +176,7 @@ watch events
 @ set=set
 
 comes within a second and a half while the broker hangs, with messages on their way
-  start; 1s; frozen a; publish kept x; stop | stopped in 1000 ms; connected; publish kept: the connection to the MQTT broker ended, after it was sent
+  start; 1s; frozen a; publish kept x; stop | stopped in 1000 ms; connected; publish kept: the connection to the MQTT broker ended
 
 comes at once while the connection reads what is retained, and when it has ended before
   send a kept x retained; start; 1s; read #; 20ms; stop | stopped in 502 ms; connected; found kept; read #: done

@@ -140,7 +140,7 @@ class Bench {
   later(what: string, promise: Promise<unknown>): void {
     promise.then(
       () => this.events.push(`${what}: done`),
-      (error) => this.events.push(`${what}: ${error.message}${error.wasSent ? ', after it was sent' : ''}`),
+      (error) => this.events.push(`${what}: ${error.message}`),
     );
   }
 }
