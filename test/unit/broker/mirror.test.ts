@@ -1,233 +1,88 @@
-import { describe, expect, it } from 'vitest';
-import type { Log } from '../../../src/base/log.ts';
 import type { Connection } from '../../../src/broker/connection.ts';
 import { Mirror } from '../../../src/broker/mirror.ts';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
 import { logLines } from '../../support/logLines.ts';
 import { settle } from '../../support/passTime.ts';
+import { tellStories } from '../../support/script.ts';
 
-/** A mirror of a broker that answers so. */
-function mirrorOn(
-  publish: (topic: string, payload: string) => Promise<void>,
-  log: Log = logLines().log,
-  connection = { isConnected: true },
-): Mirror {
-  const used: unknown = Object.assign(connection, { publish, forgetRefusedEvents: () => {} });
-  return new Mirror(used as Connection, log);
+/** What a broker answers to a message: that it has it, that the connection was lost, or why it refuses it. */
+const answers = (words: string) => {
+  if (words === 'takes') return Promise.resolve();
+  return Promise.reject(words === 'is lost' ? new NotConnectedError() : new Error(words));
+};
+
+/** A mirror of a broker that takes everything, at first. */
+class Bench {
+  readonly published: string[] = [];
+  readonly lines = logLines('info');
+  readonly topics = new Map<string, Set<string>>();
+  readonly held: ((words: string) => void)[] = [];
+  readonly connection = {
+    isConnected: true,
+    forgetRefusedEvents: () => {},
+    publish: (topic: string, payload: string): Promise<void> => {
+      this.published.push(`${topic}=${payload}`);
+      if (this.answer !== 'waits') return answers(this.answer);
+      return new Promise<string>((resolve) => this.held.push(resolve)).then(answers);
+    },
+  };
+  readonly mirror = new Mirror(this.connection as unknown as Connection, this.lines.log);
+  answer = 'takes';
+  passes = 0;
+
+  want(topic: string, payload: string): void {
+    this.topics.set(topic, (this.topics.get(topic) ?? new Set()).add(payload));
+    this.mirror.want(topic, payload);
+  }
+
+  /** What the mirror says that the broker has: each payload, or `?` where it is not known. */
+  get has(): string {
+    const { mirror } = this;
+    const of = (topic: string, payloads: ReadonlySet<string>) =>
+      mirror.isKnown(topic) ? [...payloads].find((payload) => mirror.has(topic, payload)) : '?';
+    const all = [...this.topics].filter(([topic]) => mirror.mayHave(topic));
+    const size = mirror.size === all.length ? '' : `, ${mirror.size} in all`;
+    const refusal = mirror.refusal ? `; refused ${mirror.refusal.topic}` : '';
+    return `has ${all.map(([topic, payloads]) => `${topic}=${of(topic, payloads)}`).join(' ')}${size}${refusal}`;
+  }
 }
 
-/** A mirror of a broker that accepts everything, and what was published to it, as `topic=payload`. */
-function acceptedMirror() {
-  const published: string[] = [];
-  const mirror = mirrorOn(async (topic, payload) => void published.push(`${topic}=${payload}`));
-  return { mirror, published };
-}
-
-/** The topics at which the broker has, or may have, a message with unknown content. */
-const unknownIn = (mirror: Mirror, ...topics: readonly string[]) =>
-  topics.filter((topic) => mirror.mayHave(topic) && !mirror.isKnown(topic));
-
-describe('retained messages', () => {
-  it('are published when they change, and only then', () => {
-    const { mirror, published } = acceptedMirror();
-    for (const [topic, payload] of ['a1', 'a1', 'a2', 'b2', 'a2'].map((each) => [...each]))
-      mirror.want(topic ?? '', payload ?? '');
-    expect(published).toEqual(['a=1', 'a=2', 'b=2']);
-  });
-
-  it('are all published again once they are forgotten', () => {
-    const { mirror, published } = acceptedMirror();
-    for (const topic of ['a', 'b']) mirror.want(topic, '1');
-    mirror.forget();
-    expect(mirror.has('a', '1')).toBe(false);
-    mirror.want('a', '1');
-    expect(published).toEqual(['a=1', 'b=1', 'a=1']);
-    expect(unknownIn(mirror, 'a', 'b')).toEqual(['b']);
-  });
-
-  it('are deleted once, however often that is asked for before the broker has answered', () => {
-    const { mirror, published } = acceptedMirror();
-    mirror.want('a', '1');
-    mirror.drop('a');
-    mirror.drop('a');
-    mirror.want('a', '2');
-    mirror.drop('a');
-    expect(published).toEqual(['a=1', 'a=', 'a=2', 'a=']);
-  });
-
-  it('are deleted where they are or may be, and nowhere else', async () => {
-    const { mirror, published } = acceptedMirror();
-    mirror.found('stale');
-    mirror.want('own', '1');
-    expect(unknownIn(mirror, 'own', 'stale', 'never')).toEqual(['stale']);
-    for (let times = 0; times < 2; times++) {
-      for (const topic of ['own', 'stale', 'never']) mirror.drop(topic);
-      await mirror.waitForAnswers();
-    }
-    expect(published).toEqual(['own=1', 'own=', 'stale=']);
-    expect(mirror.size).toBe(0);
-  });
-
-  it('that were found on the broker are stale until they are put', () => {
-    const { mirror } = acceptedMirror();
-    mirror.found('a');
-    mirror.want('b', '1');
-    mirror.found('b');
-    expect([mirror.isKnown('a'), mirror.isKnown('b'), mirror.isKnown('c')]).toEqual([false, true, false]);
-    expect(unknownIn(mirror, 'a', 'b', 'c')).toEqual(['a']);
-    mirror.want('a', '1');
-    expect(unknownIn(mirror, 'a', 'b', 'c')).toEqual([]);
-    expect([mirror.has('a', '1'), mirror.has('a', '2'), mirror.has('c', '1')]).toEqual([true, false, false]);
-  });
-
-  it('that a broker does not take leave what it had before, and those to be deleted stay to be deleted', async () => {
-    const publish = () => Promise.reject(new Error('packet too large'));
-    const lines = logLines('info');
-    const mirror = mirrorOn(publish, lines.log);
-    for (const topic of ['wanted', 'unwanted']) mirror.found(topic);
-    for (let times = 0; times < 2; times++) {
-      mirror.want('wanted', 'x');
-      mirror.drop('unwanted');
-      await mirror.waitForAnswers();
-    }
-    expect(unknownIn(mirror, 'wanted', 'unwanted')).toEqual(['wanted', 'unwanted']);
-    expect(lines.messages).toEqual([
-      'warn: The MQTT broker rejected wanted: packet too large',
-      'warn: The MQTT broker rejected unwanted: packet too large',
-    ]);
-  });
-
-  it('that a broker has never taken are nothing to delete, once they are not wanted or in one go', async () => {
-    const published: string[] = [];
-    const publish = (topic: string, payload: string) => {
-      published.push(`${topic}=${payload}`);
-      return Promise.reject(new Error('Not authorized'));
-    };
-    const mirror = mirrorOn(publish, logLines().log);
-    mirror.want('incident/1', 'x');
-    await mirror.waitForAnswers();
-    expect([mirror.refusal !== null, mirror.size]).toEqual([true, 0]);
-    mirror.drop('incident/1');
-    await mirror.waitForAnswers();
-    expect(published).toEqual(['incident/1=x']);
-    mirror.want('incident/2', 'x');
-    mirror.drop('incident/2');
-    await mirror.waitForAnswers();
-    expect([mirror.refusal !== null, mirror.size]).toEqual([false, 0]);
-  });
-
-  it('of which a broker refuses the deletion are refused until it takes that', async () => {
-    let isFull = false;
-    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
-    const mirror = mirrorOn(publish, logLines().log);
-    const clear = async (topic: string) => {
-      mirror.drop(topic);
-      await mirror.waitForAnswers();
-    };
-    mirror.want('own', 'x');
-    await mirror.waitForAnswers();
-    isFull = true;
-    for (let times = 0; times < 2; times++) {
-      await clear('own');
-      expect(mirror.refusal).toMatchObject({ topic: 'own' });
-      mirror.forget();
-    }
-    isFull = false;
-    await clear('own');
-    expect(mirror.refusal).toBeNull();
-  });
-
-  it('that a broker may have, although it takes them no more, stay to be deleted', async () => {
-    let answer = () => Promise.resolve();
-    const mirror = mirrorOn(() => answer());
-    mirror.want('taken', 'x');
-    await mirror.waitForAnswers();
-    answer = () => Promise.reject(new NotConnectedError());
-    mirror.want('lost', 'x');
-    await mirror.waitForAnswers();
-    answer = () => Promise.reject(new Error('Not authorized'));
-    mirror.want('found', 'x');
-    mirror.found('found');
-    await mirror.waitForAnswers();
-    for (const topic of ['taken', 'lost', 'found']) mirror.want(topic, 'y');
-    for (const topic of ['taken', 'lost', 'found']) mirror.drop(topic);
-    await mirror.waitForAnswers();
-    expect(unknownIn(mirror, 'taken', 'lost', 'found')).toEqual(['taken', 'lost', 'found']);
-  });
-
-  it('that a broker has refused are deleted all the same once nothing is to be there', async () => {
-    let answer = () => Promise.resolve();
-    const mirror = mirrorOn(() => answer());
-    for (const topic of ['wanted', 'stale']) mirror.want(topic, 'online');
-    await mirror.waitForAnswers();
-    answer = () => Promise.reject(new Error('Not authorized'));
-    for (const topic of ['wanted', 'stale', 'new']) mirror.want(topic, 'offline');
-    await mirror.waitForAnswers();
-    expect(unknownIn(mirror, 'wanted', 'stale', 'new')).toEqual(['wanted', 'stale']);
-    answer = () => Promise.resolve();
-    mirror.want('wanted', 'offline');
-    for (const topic of ['stale', 'new']) mirror.drop(topic);
-    await mirror.waitForAnswers();
-    expect([mirror.has('wanted', 'offline'), mirror.size, mirror.refusal]).toEqual([true, 1, null]);
-  });
-
-  it('are not swept where one was refused, though an earlier one is taken only afterwards', async () => {
-    const answers: ((error?: Error) => void)[] = [];
-    const publish = () =>
-      new Promise<void>((resolve, reject) => {
-        answers.push((error) => (error ? reject(error) : resolve()));
-      });
-    const mirror = mirrorOn(publish, logLines('info').log);
-    for (const payload of ['x', 'y']) mirror.want('state', payload);
-    answers[1]?.(new Error('quota exceeded'));
-    await settle();
-    answers[0]?.();
-    await mirror.waitForAnswers();
-    expect([mirror.refusal !== null, mirror.isKnown('state')]).toEqual([true, false]);
-  });
-
-  it('wait for acknowledgements when there are many, so that memory is bounded', async () => {
-    const answers: (() => void)[] = [];
-    const mirror = mirrorOn(() => new Promise<void>((resolve) => answers.push(resolve)));
-    let passes = 0;
-    const passing = (async () => {
-      for (; passes < 100; passes++) {
-        await mirror.waitForRoom();
-        mirror.want(`many/${passes}`, 'x');
-      }
-    })();
-    await settle();
-    expect(passes).toBe(64);
-    while (passes < 100) {
-      for (const answer of answers.splice(0)) answer();
+tellStories<Bench>(import.meta.url, {
+  open: () => new Bench(),
+  pass: () => settle(),
+  verbs: {
+    want: (bench, topic = '', payload = 'x') => bench.want(topic, payload),
+    drop: ({ mirror }, topic = '') => mirror.drop(topic),
+    found: (bench, topic = '') => {
+      bench.topics.set(topic, bench.topics.get(topic) ?? new Set());
+      bench.mirror.found(topic);
+    },
+    forget: ({ mirror }) => mirror.forget(),
+    answer: (bench, ...words) => {
+      bench.answer = words.join(' ');
+    },
+    /** The broker answers the message of this number that waits. */
+    say: ({ held }, number, ...words) => held[Number(number) - 1]?.(words.join(' ')),
+    away: ({ connection }) => Object.assign(connection, { isConnected: false }) && undefined,
+    back: ({ connection }) => Object.assign(connection, { isConnected: true }) && undefined,
+    /** Many messages, each when there is room. */
+    many: (bench, count) => {
+      const send = async () => {
+        for (; bench.passes < Number(count); bench.passes++) {
+          await bench.mirror.waitForRoom();
+          bench.mirror.want(`many/${bench.passes}`, 'x');
+        }
+      };
+      void send();
+    },
+    takes: async (bench) => {
+      for (const say of bench.held.splice(0)) say('takes');
       await settle();
-    }
-    await passing;
-    expect(mirror.has('many/99', 'x')).toBe(true);
-  });
-
-  it('are not published, queued or taken for published while the broker is away', async () => {
-    const published: string[] = [];
-    const connection = { isConnected: true };
-    const publish = async (topic: string, payload: string) => void published.push(`${topic}=${payload}`);
-    const mirror = mirrorOn(publish, logLines().log, connection);
-    mirror.want('a', '1');
-    connection.isConnected = false;
-    mirror.want('a', 'while away');
-    mirror.want('new', 'while away');
-    mirror.drop('a');
-    expect([mirror.has('a', '1'), mirror.has('new', 'while away')]).toEqual([true, false]);
-    connection.isConnected = true;
-    mirror.want('a', '2');
-    expect(published).toEqual(['a=1', 'a=2']);
-  });
-
-  it('that are lost on their way are unknown, without a line for each', async () => {
-    const lines = logLines();
-    const mirror = mirrorOn(() => Promise.reject(new NotConnectedError()), lines.log);
-    for (let index = 0; index < 20; index++) mirror.want(`lost/${index}`, 'x');
-    await mirror.waitForAnswers();
-    expect([mirror.size, mirror.isKnown('lost/0'), mirror.isKnown('lost/19')]).toEqual([20, false, false]);
-    expect(lines.text).toBe('');
-  });
+    },
+  },
+  fact: (name) => (bench) => {
+    if (name === 'published') return [...bench.published];
+    if (name === 'log') return bench.lines.messages;
+    return name === 'has' ? bench.has : `${bench.passes} sent`;
+  },
 });
