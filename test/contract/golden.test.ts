@@ -68,7 +68,7 @@ function changed(before: unknown, after: unknown): unknown {
   );
 }
 
-const home = new Home({ cloud: { sonics: 2, wifiSonics: 1 } });
+const home = new Home({ cloud: { sonics: 2, wifiSonics: 1 }, config: { schedules: {} } });
 const [kitchen = '', bathroom = '', mains = ''] = home.world.thingIds;
 const { propertyId, signalId } = home;
 

@@ -1,5 +1,3 @@
-@ schedules=leisurely
-
 # 8: the token lives in memory only: each restart is a sign-in, and a second account gets the first
 
 ten restarts, five of them by power cuts, need one sign-in
@@ -22,10 +20,9 @@ in ten hours there is an attempt an hour, a few more in the first, and it comes 
   password demo; valve open; 61m                             | health ok
 
 # 23: the account shows settings only, no valve and no message
-@ schedules={}
 
 a property without a signal is said in the log and in Home Assistant; Wi-Fi sonics are asked for, and it goes by itself
-  @ world.signals=0; world.sonics=0
+  @ world.signals=0; world.sonics=0; schedules=prompt
   see health bridge.status; say The account has a property, but no hub; read list_wifi_sonics
        | health degraded: The account has a property, but no hub. Add your devices in the vendor's app; status Degraded; said 1 times;
        | list_wifi_sonics 1 times
@@ -36,6 +33,6 @@ a signal without a sonic is said as well
   see health | health degraded: The account has a hub, but no valve. Add your devices in the vendor's app
 
 each list is read once at the start
-  @ world.properties=3; world.signals=3; world.sonics=10; schedules=leisurely
+  @ world.properties=3; world.signals=3; world.sonics=10
   read list_properties; read list_signals; read list_sonics; read list_wifi_sonics; read list_incidents
        | list_properties 1 times; list_signals 1 times; list_sonics 1 times; list_wifi_sonics 1 times; list_incidents 1 times

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/program.ts';
-import { type Home, hourMs, leisurely, minuteMs, startedHome } from './home.ts';
+import { type Home, hourMs, minuteMs, startedHome } from './home.ts';
 import { tell } from './words.ts';
 
 tell(import.meta.url, {
@@ -25,7 +25,7 @@ describe('7: the password was changed, and only removing and adding everything a
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, 'demo\n');
     const home = await startedHome({
-      config: { cloud: { password: null, password_file: file }, schedules: leisurely },
+      config: { cloud: { password: null, password_file: file } },
     });
     const before = uniqueIds(home);
     expect(before.length).toBeGreaterThan(60);

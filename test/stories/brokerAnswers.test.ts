@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Script } from '../simulation/wire.ts';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
-import { brokerWarnings, Home, minuteMs, secondMs, startedHome } from './home.ts';
+import { brokerWarnings, Home, minuteMs, prompt, secondMs, startedHome } from './home.ts';
 
 /** A home whose bridge speaks with the broker in bytes, and shows everything. */
 async function startWiredHome(mqtt: object = {}): Promise<Home> {
-  const home = await startedHome({ isWired: true, config: { mqtt } });
+  const home = await startedHome({ isWired: true, config: { mqtt, schedules: prompt } });
   // By then all that is read seldom was read, too.
   await home.pass(5 * minuteMs);
   return home;

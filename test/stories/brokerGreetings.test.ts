@@ -1,7 +1,7 @@
 import type { Packet } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import type { Script, WireConnection } from '../simulation/wire.ts';
-import { brokerWarnings, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { brokerWarnings, Home, hourMs, minuteMs, secondMs } from './home.ts';
 
 /** Answers the client's first packet so, whatever the broker says. */
 const greeting = (answer: (connection: WireConnection) => void): Script => ({
@@ -41,8 +41,7 @@ const greetings: readonly [name: string, script: Script, words: RegExp][] = [
 
 describe('a broker that', () => {
   it.each(greetings)('%s is told in words, once, and tried until it works', async (_, script, words) => {
-    const config = { schedules: leisurely, homeassistant: { enabled: false } };
-    const home = new Home({ isWired: true, config });
+    const home = new Home({ isWired: true, config: { homeassistant: { enabled: false } } });
     home.wire.play(script);
     home.bridge.start();
     await home.until(() => home.wire.connectionCount >= 3, 'a third attempt');
@@ -61,7 +60,7 @@ describe('a broker that', () => {
   });
 
   it('refuses one subscription is named with the reason, and everything else is shown', async () => {
-    const home = new Home({ isWired: true, config: { schedules: leisurely } });
+    const home = new Home({ isWired: true });
     home.wire.play(granting((code, index) => (index === 0 ? 135 : Number(code))));
     await home.start();
     await home.pass(minuteMs);
@@ -79,7 +78,7 @@ describe('a broker that', () => {
   });
 
   it('refuses some subscriptions permanently is asked less and less often, and valves obey meanwhile', async () => {
-    const home = new Home({ isWired: true, config: { schedules: leisurely } });
+    const home = new Home({ isWired: true });
     const askedAt: number[] = [];
     home.broker.refusesFilter = (filter) => {
       if (filter === 'sonic2mqtt/sonic/+/name/set') askedAt.push(home.time.now);
@@ -143,7 +142,7 @@ describe('a broker that', () => {
 
   describe('refuses subscriptions for a moment, as a cluster that has lost a node', () => {
     const until = async (at: number, isRefused: (filter: string) => boolean) => {
-      const home = new Home({ isWired: true, config: { schedules: leisurely } });
+      const home = new Home({ isWired: true });
       home.broker.refusesFilter = (filter) => home.time.now < at && isRefused(filter);
       await home.start();
       return home;

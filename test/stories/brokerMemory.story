@@ -1,4 +1,4 @@
-@ world.sonics=2
+@ world.sonics=2; schedules=prompt
 watch status
 
 # a broker

@@ -52,7 +52,7 @@ it('a wall clock that jumps changes nothing but the time', async () => {
 });
 
 it('a clock that is two months ahead closes no month that is not over: days are not asked for meanwhile', async () => {
-  const home = await startedHome();
+  const home = await startedHome({ config: { schedules: {} } });
   const water = () => home.json(`sonic/${home.sonicId}/usage`);
   const before = water();
   expect(before.today).toEqual(expect.any(Number));

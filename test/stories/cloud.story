@@ -1,4 +1,5 @@
 # 4: no errors, but the telemetry is old and nothing says so
+@ schedules={}
 watch sonic/telemetry:flow_l_min sonic/telemetry:probed_at about status
 
 its values are unknown as soon as they are older than stale_after, between two polls too; their time stays, and the log says so once
@@ -14,7 +15,7 @@ its values are unknown as soon as they are older than stale_after, between two p
                                                                    | health ok
 
 its values are unknown no sooner than a schedule of hours can renew them, between two polls too
-  @ off; schedules.telemetry=1h
+  @ off; schedules=prompt; schedules.telemetry=1h
   silence; start; 118m | flow_l_min 5.661; probed_at "2026-03-02T09:00:00.000Z"; health ok
   121s                 | flow_l_min null
   measure; 121m        | flow_l_min 5.661; probed_at "2026-03-02T12:57:28.000Z"
@@ -32,6 +33,7 @@ a cloud that is away changes no value; one that is back does not show what has g
   cloud refused read_telemetry; 6m | flow_l_min null; health degraded; cloud online
 
 # 5: it goes offline many times a day
+@ schedules={}
 
 no outage below five minutes makes anything unavailable; each is a few lines of the log, not one an attempt
   watch cloud sonic/availability* signal/availability* bridge/cloud*
@@ -42,7 +44,6 @@ no outage below five minutes makes anything unavailable; each is a few lines of 
   cloud reset-before; 150s; failures; cloud ok; 15m                | has failed; a line of the log (4 times)
 
 # 6: the vendor's domain expires, and "invalid credentials" is said for days
-@ schedules=leisurely
 
 it says what it is, and asks for no other password, also where nobody is signed in any more
   = html        | health degraded: Cannot read valves, incidents, measurements: the cloud's answer is not JSON: <html>Maintenance</html>. Retrying //
@@ -59,6 +60,7 @@ it says what it is, and asks for no other password, also where nobody is signed 
   cloud ok; 1h                      | health ok
 
 # 19: 5406 identical errors in an evening without internet
+@ schedules={}
 
 three hours are a line at the beginning, one an hour, and one with the duration at the end
   watch log; cloud refused; 3h | warn: Cannot read valves, measurements: connection refused by cloud.example.com. Retrying; warn: Cloud: connection

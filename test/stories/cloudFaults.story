@@ -1,4 +1,4 @@
-@ world.sonics=2; schedules.properties=5m; schedules.signals=5m; schedules.usage=12h; schedules.pressure_tests=12h
+@ world.sonics=2; schedules={}; schedules.properties=5m; schedules.signals=5m; schedules.usage=12h; schedules.pressure_tests=12h
 
 # whatever goes wrong is said once, changes nothing that is shown but the command, moves a valve once at most, and passes by itself
 watch health cloud sonics:valve sonic/last_command:status outcomes asks problems

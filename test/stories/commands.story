@@ -1,5 +1,5 @@
 # while the cloud is away
-@ off; world.properties=2; world.signals=2; world.sonics=4; schedules=leisurely
+@ off; world.properties=2; world.signals=2; world.sonics=4
 
 a command of any kind fails once, in time, and is not sent later
   = where it answers 503 = 503                | 18 kinds: error 503; 0 sent twice
@@ -10,7 +10,7 @@ a command of any kind fails once, in time, and is not sent later
   trouble ok; refresh; 30m; see cloud; changed | cloud online; nothing has changed, 0 sent since
 
 # while nobody is signed in, a command of any kind
-@ off; world.properties=2; world.signals=2; world.sonics=4; schedules=leisurely
+@ off; world.properties=2; world.signals=2; world.sonics=4
 
 fails once with the reason where the password is rejected, and is not sent later
   stage; keep; password; all                      | 18 kinds: error, error 401
@@ -51,7 +51,7 @@ one that the broker delivers again moves no valve again, with MQTT version
   deliver CLOSE 7; stop                      | asks action:close; ok
 
 # of many valve commands
-@ world.properties=3; world.signals=3; world.sonics=30
+@ world.properties=3; world.signals=3; world.sonics=30; schedules={}
 
 none keeps a vital list from being asked for at least once a minute
   = all thirty valves close at once = 30 1 90s

@@ -58,7 +58,7 @@ describe('a flood of', () => {
     const home = new Home({
       begins,
       cloud: { sonics: 2 },
-      config: { cloud: { max_requests_per_minute: budget } },
+      config: { cloud: { max_requests_per_minute: budget }, schedules: {} },
     });
     await home.start();
     await home.pass(2 * minuteMs);

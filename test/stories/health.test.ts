@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { Home, minuteMs, secondMs, startedHome } from './home.ts';
+import { Home, minuteMs, prompt, secondMs, startedHome } from './home.ts';
 
 const health = (home: Home) => home.json('bridge/health');
 
@@ -30,7 +30,7 @@ describe('health is judged', () => {
   });
 
   it('while the cloud lets a vital list wait, and until when is shown', async () => {
-    const home = await startedHome();
+    const home = await startedHome({ config: { schedules: prompt } });
     expect(health(home)).toMatchObject({ status: 'ok', limited_until: null });
     const wait = { status: 503, headers: { 'retry-after': '300' }, text: '{}' };
     home.strike = ({ operation }) => (operation === 'list_incidents' ? wait : null);
@@ -52,7 +52,7 @@ describe('health is judged', () => {
   it('while the budget is too small for the schedules: which option to set, and to what', async () => {
     const home = await startedHome({
       cloud: { sonics: 20 },
-      config: { cloud: { max_requests_per_minute: 10 } },
+      config: { cloud: { max_requests_per_minute: 10 }, schedules: {} },
     });
     await home.pass(40 * minuteMs);
     const reason = expect.stringMatching(

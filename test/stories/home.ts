@@ -21,7 +21,7 @@ export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** Schedules of a home in which nothing is urgent, for stories of weeks. */
+/** The schedules of a home unless a story gives others: polls are most of what a story costs. `{}` are those of the bridge. */
 export const leisurely = {
   incidents: '10m',
   sonics: '10m',
@@ -31,6 +31,9 @@ export const leisurely = {
   pressure_tests: '6h',
   properties: '6h',
 } as const;
+
+/** Valves and incidents are read as often as by default, everything else seldom. */
+export const prompt = { ...leisurely, incidents: '30s', sonics: '60s' } as const;
 
 /** A message that the broker took, from whomever. */
 export interface TakenMessage {
@@ -65,7 +68,7 @@ export type Sections = Readonly<Record<string, object | string>>;
 
 export interface HomeOptions {
   readonly cloud?: SimulatorOptions;
-  /** Sections of the configuration. */
+  /** Sections of the configuration; the schedules are `leisurely` unless they are given. */
   readonly config?: Sections;
   /** When the story begins, ISO 8601 in UTC. */
   readonly begins?: string;
@@ -119,12 +122,13 @@ export class Home {
 
   constructor({
     cloud = {},
-    config = {},
+    config: sections = {},
     begins = '2026-03-02T09:00:00Z',
     isWired = false,
     tapDial,
     unjudged,
   }: HomeOptions = {}) {
+    const config = { schedules: leisurely, ...sections };
     const epochMs = Date.parse(begins);
     const { time } = this;
     this.#worldClock = {
@@ -248,14 +252,16 @@ export class Home {
   }
 
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
-  async startWith(config: Sections): Promise<void> {
+  async startWith(sections: Sections): Promise<void> {
+    const config = { schedules: leisurely, ...sections };
     this.bridge = new BridgeProcess({ ...this.#environment, config: config as BridgeEnvironment['config'] });
     this.#widen(config);
     await this.start();
   }
 
   /** Another bridge on the same broker, with a disk of its own unless one is given. The test starts it. */
-  anotherBridge(config: Sections, { simulator = this.simulator, disk = newDisk() } = {}): BridgeProcess {
+  anotherBridge(sections: Sections, { simulator = this.simulator, disk = newDisk() } = {}): BridgeProcess {
+    const config = { schedules: leisurely, ...sections };
     this.#widen(config);
     const isOfAccount = simulator === this.simulator;
     this.oracle.isAlone = false;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, leisurely, minuteMs, secondMs, startedHome } from './home.ts';
+import { Home, hourMs, leisurely, minuteMs, prompt, secondMs, startedHome } from './home.ts';
 
 const isDiscovery = (topic: string) => topic.startsWith('homeassistant/device/');
 
@@ -64,10 +64,10 @@ describe.each([5, 4] as const)(
 
 describe('13: re-sending discovery at each poll floods the log, and sent once it gets lost', () => {
   it('nothing is sent in quiet hours; each birth brings each device and once more, each time after another moment', async () => {
-    const home = await startedHome();
+    const home = await startedHome({ config: { schedules: {} } });
     await home.pass(9 * minuteMs);
     const quietFrom = home.messages.length;
-    await home.pass(3 * hourMs);
+    await home.pass(hourMs);
     const quiet = home.messages.slice(quietFrom);
     expect(quiet.filter(({ topic }) => isDiscovery(topic))).toEqual([]);
     // What is left are figures: what is measured, the water of today, and the count of requests every quarter
@@ -99,11 +99,11 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
 });
 
 it('a choice made elsewhere that is a new option of a select comes once more after the option', async () => {
-  const home = await startedHome();
+  const home = await startedHome({ config: { schedules: { ...leisurely, properties: '10m' } } });
   await home.pass(9 * minuteMs);
   const from = home.messages.length;
   home.world.notifications.change(home.propertyId, { high_volume_threshold_litres: 137 });
-  await home.pass(hourMs);
+  await home.pass(10 * minuteMs);
   const words = home.messages.slice(from).flatMap(({ topic, payload }) => {
     if (topic === `homeassistant/device/sonic2mqtt_${home.propertyId}/config`)
       return payload.includes('"137"') ? 'option' : 'no option';
@@ -115,7 +115,7 @@ it('a choice made elsewhere that is a new option of a select comes once more aft
 
 describe('14: removed or renamed devices haunt Home Assistant for years', () => {
   it('what was removed while the bridge was down is swept at its start, and what others keep is not', async () => {
-    const home = new Home({ cloud: { sonics: 2 }, config: { schedules: leisurely } });
+    const home = new Home({ cloud: { sonics: 2 } });
     const [kept = '', gone = ''] = home.world.thingIds;
     await home.start();
     expect(topicsOf(home, gone).length).toBeGreaterThan(5);
@@ -134,7 +134,7 @@ describe('14: removed or renamed devices haunt Home Assistant for years', () => 
 
 describe('15: devices are deleted on a hiccup, and made again without their settings', () => {
   it('pages that fail for hours, and a list that misses a sonic once, delete nothing', async () => {
-    const home = new Home({ cloud: { sonics: 4, pageSize: 2 } });
+    const home = new Home({ cloud: { sonics: 4, pageSize: 2 }, config: { schedules: prompt } });
     const { world } = home;
     await home.start();
     const before = announced(home);

@@ -1,4 +1,4 @@
-@ calm; off
+@ calm; off; schedules=prompt
 watch sonic.leak sonic.open_incidents incidents
 
 # an incident that opens

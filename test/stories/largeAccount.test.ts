@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, leisurely, minuteMs, secondMs } from './home.ts';
 
 /** Nothing is asked sonic by sonic, which would take an hour. */
 const onlyLists = { read_telemetry: null, read_daily_usage: null, read_pressure_tests: null };
 
 /** An account of many pages, of which one in two seconds can be read: each reading of the list takes a minute or two. */
-function largeHome(): Home {
+function largeHome(schedules: object = leisurely): Home {
   return new Home({
     cloud: { properties: 1, signals: 1, sonics: 80, pageSize: 2 },
-    config: { cloud: { max_requests_per_minute: 30, routes: onlyLists } },
+    config: { cloud: { max_requests_per_minute: 30, routes: onlyLists }, schedules },
   });
 }
 
@@ -42,7 +42,7 @@ describe('a large account takes minutes to be read', () => {
   });
 
   it('a list that changes while it is read is incomplete until it could be read', async () => {
-    const home = largeHome();
+    const home = largeHome({});
     home.bridge.start();
     await passWhileGrowing(home, 6 * minuteMs, 10 * secondMs);
     expect(found(home)).toEqual([]);

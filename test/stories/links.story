@@ -1,7 +1,7 @@
 watch links
 
 # a link that is lost
-@ calm; schedules.signals=60s
+@ calm; schedules=prompt; schedules.signals=60s
 
 for a single reading makes nothing unavailable; its own entity shows each
   put sonic radio_connection=disconnected; until sonic.radio_connection OFF
@@ -48,12 +48,12 @@ by two in a row is down, and by one is back
   watch log
   put signal cloud_connection=disconnected; 11m                | hub offline, valve offline; info: Hub "Hallway hub": offline: it has no connection to
                                                                | the cloud; info: Valve "Kitchen": offline: its hub is offline
-  put signal cloud_connection=connected; 61s; read read_signal | read_signal 3 times; hub online, valve online; info: Hub "Hallway hub": online again;
+  put signal cloud_connection=connected; 61s; read read_signal | read_signal 2 times; hub online, valve online; info: Hub "Hallway hub": online again;
                                                                | info: Valve "Kitchen": online again
-  10m; read read_signal                                        | read_signal 3 times
+  10m; read read_signal                                        | read_signal 2 times
 
 # a word of the cloud
-@ calm; schedules.signals=60s
+@ calm; schedules=prompt; schedules.signals=60s
 watch health summary sonic.leak
 
 for a link that is not known is neither "no" nor "yes", and health names it once
@@ -96,6 +96,7 @@ means the same in capitals
        | The battery of Kitchen is low. No leaks, water on.; battery_low ON
 
 # a link of which the cloud says nothing
+@ schedules=prompt
 
 as its hub is in no list, is taken for down
   put sonic signal_id=00000000-0000-4000-8000-000000000000; 1m; see health

@@ -4,7 +4,6 @@ watch valve command moved asks status
 # a valve that does not obey
 
 is shown in Home Assistant and the log until it obeys, over restarts and outages
-  @ schedules=leisurely
   watch command moved  | no command; moved by nobody
   weaken; close; 5s    | closing; close sent; asks action:close
   100s; see last       | warn: Valve "Kitchen" did not close within 90 s. Look at it, then check its power and its connection; open; close
@@ -16,7 +15,6 @@ is shown in Home Assistant and the log until it obeys, over restarts and outages
   1h                   | close not_confirmed (not confirmed within 90 s)
 
 is not shown as failed any more once its owner has dismissed that, whatever is away
-  @ schedules=leisurely
   close; 1s; jam; 2m; see summary                      | Water running too long at Kitchen, since 09:00. Its valve did not close: close it by hand.;
                                                        | closing (shown null); close not_confirmed (not confirmed within 90 s), FAILED Kitchen did not
                                                        | close. Look at the valve, it may have moved. Check its power and its connection.; asks
@@ -46,6 +44,7 @@ is no longer one that was killed in the middle, whatever became of the command
                                                    | ok
 
 # a valve that obeys late
+@ schedules=prompt
 
 is not shown as failed once it is read closed, ten seconds after its time
   @ world.valveTravelMs=100000
@@ -72,8 +71,8 @@ is not told to have failed after an outage and a restart in which it was not rea
        | …
 
 is not told to have stood still if only the first half of its time was read
-  weaken; close; 45s; cloud refused; 1m | close not_confirmed (the valve could not be read for 46 s), FAILED It is not known whether Kitchen has
-                                        | closed. Reason: the valve could not be read for 46 s. Look at the valve, it may have moved.; asks
+  weaken; close; 45s; cloud refused; 1m | close not_confirmed (the valve could not be read for 47 s), FAILED It is not known whether Kitchen has
+                                        | closed. Reason: the valve could not be read for 47 s. Look at the valve, it may have moved.; asks
                                         | action:close; health cloud_unreachable
 
 is shown as failed until it is read where it was to go, also if another client closes it
@@ -83,6 +82,7 @@ is shown as failed until it is read where it was to go, also if another client c
   valve closed; 2m                                             | closed; close not_confirmed (not confirmed within 90 s); closed by elsewhere
 
 # who moved the valve
+@ schedules=prompt
 
 is known from a command or an incident that comes later, or is unknown, over restarts
   watch moved                                         | moved by nobody

@@ -1,4 +1,4 @@
-@ calm; shut-off; http.listen=127.0.0.1:0
+@ calm; shut-off; http.listen=127.0.0.1:0; schedules=prompt; schedules.signals=5m
 
 # all screens say the same in this situation
 

@@ -1,4 +1,5 @@
 # a cloud that is asked too much
+@ schedules={}
 watch health cloud outcomes sonic:valve
 
 is left in peace for as long as it says, and a command meanwhile is not carried out, nor sent again

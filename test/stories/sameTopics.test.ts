@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, minuteMs, prompt, secondMs } from './home.ts';
 
 const discoveryTopic = /^homeassistant\/device\/(sonic2mqtt_.+)\/config$/;
 
@@ -53,9 +53,9 @@ describe('two bridges that were given one base topic by mistake', () => {
   });
 
   it('read the cloud one at a time', async () => {
-    const home = new Home({ cloud: { seed: 4 } });
+    const home = new Home({ cloud: { seed: 4 }, config: { schedules: prompt } });
     await home.start();
-    const second = home.anotherBridge({});
+    const second = home.anotherBridge({ schedules: prompt });
     second.start();
     await home.pass(5 * secondMs);
     second.kill();
@@ -70,7 +70,10 @@ describe('two bridges that were given one base topic by mistake', () => {
 
 describe('two bridges with different properties of one account', () => {
   it('show each device once, carry out each command once, and change nothing of each other', async () => {
-    const home = new Home({ cloud: { seed: 4, properties: 2, signals: 2, sonics: 4 } });
+    const home = new Home({
+      cloud: { seed: 4, properties: 2, signals: 2, sonics: 4 },
+      config: { schedules: prompt },
+    });
     const { world } = home;
     const [north = '', south = ''] = world.properties.ids;
     const baseOf = (id: string) => ((world.propertyOf(id) ?? id) === north ? 'north' : 'south');
@@ -80,6 +83,7 @@ describe('two bridges with different properties of one account', () => {
       home.anotherBridge({
         mqtt: { base_topic: base },
         filters: { properties: [names[base]] },
+        schedules: prompt,
       }),
     );
     for (const bridge of bridges) bridge.start();

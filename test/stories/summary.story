@@ -1,4 +1,4 @@
-@ calm; world.properties=1
+@ calm; world.properties=1; schedules=prompt
 watch summary sonic.alert
 
 # the summary of a property
@@ -43,6 +43,7 @@ leaves it to a valve to tell of its own commands
                                              | 403 (not permitted).
 
 # water last at rest
+@ schedules.telemetry=1m
 watch sonic.water_at_rest
 
 stands while water runs, also over a restart

@@ -29,7 +29,7 @@ hides no valve and no leak while a list fails, and then what it does not select
 
 # what Home Assistant can use
 @ world.properties=1; world.signals=2; world.sonics=4; world.pageSize=1; stale_after=5m
-@ schedules.sonics=2m; schedules.telemetry=5m; schedules.usage=1h
+@ schedules={}; schedules.sonics=2m; schedules.telemetry=5m; schedules.usage=1h
 
 is not what a signal or a sonic without its link measures or does, and nobody says that it moved
   attend; start; weather; kinds                                    | as it should be; bridge bridge; property bridge; property cloud; signal cloud;

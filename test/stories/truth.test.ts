@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs, startedHome } from './home.ts';
+import { Home, minuteMs, prompt, secondMs, startedHome } from './home.ts';
 
 /** Where each of these messages stands among those that the broker took from a moment on: the first of its kind. */
 function orderFrom(home: Home, at: number, wanted: readonly (readonly [path: string, payload?: string])[]) {
@@ -19,7 +19,7 @@ function expectInOrder(places: readonly number[]): void {
 
 describe('what an earlier run or connection left on the broker is not shown as the present', () => {
   it('after a reconnection the bridge is online once all is there', async () => {
-    const home = await startedHome({ cloud: { sonics: 3 } });
+    const home = await startedHome({ cloud: { sonics: 3 }, config: { schedules: prompt } });
     home.broker.fault = 'away';
     home.broker.cut();
     await home.pass(minuteMs);
@@ -44,7 +44,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
   });
 
   it('a sonic that is out of reach is unavailable before it says anything new', async () => {
-    const home = new Home();
+    const home = new Home({ config: { schedules: prompt } });
     const { sonicId } = home;
     await home.start();
     home.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
@@ -65,7 +65,7 @@ describe('what an earlier run or connection left on the broker is not shown as t
 
 describe('what the bridge says of itself is of the last five minutes', () => {
   it('the last update and the requests follow, and a quiet poll publishes nothing of devices', async () => {
-    const home = await startedHome();
+    const home = await startedHome({ config: { schedules: {} } });
     await home.pass(6 * minuteMs);
     const from = home.time.now;
     for (let part = 0; part < 10; part++) {

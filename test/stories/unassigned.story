@@ -1,5 +1,5 @@
 # an open incident at a device that nobody knows is not taken for none
-@ calm; world.properties=1; world.signals=1; world.sonics=2
+@ calm; world.properties=1; world.signals=1; world.sonics=2; schedules=prompt
 watch bridge.unassigned_incidents properties.problem properties.open_incidents sonics.leak sonics.open_incidents health
 
 the only property shows it, whatever its ids are

@@ -1,4 +1,4 @@
-@ calm; world.signals=2; world.sonics=4
+@ calm; world.signals=2; world.sonics=4; schedules=prompt
 
 # what only a valve can report
 

@@ -2,6 +2,7 @@
 watch sonic.battery sonic.battery_low sonic:battery entities refusals
 
 a battery is shown as far as it is known, and what the cloud said is there for those who want to know
+  @ schedules=prompt
   = "mid"                   | battery Medium; battery "mid"
   = "low"                   | battery Low; battery_low ON; battery "low"
   = "critical"              | battery Low; battery_low ON; battery "critical"
@@ -14,7 +15,7 @@ a battery is shown as far as it is known, and what the cloud said is there for t
   put sonic battery=$1; 70s | …
 
 neither does any other field, whatever stands in it
-  @ schedules.signals=1m; schedules.properties=1m
+  @ schedules=prompt; schedules.signals=1m; schedules.properties=1m
   = "Unavailable" | battery Other; battery_low null; battery "Unavailable"
   = -1            | battery null; battery_low null; battery null
   = 1e300         | battery null; battery_low null; battery null

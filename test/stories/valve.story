@@ -1,7 +1,7 @@
 watch asks
 
 # 1: after a scheduled pressure test the water stays off
-@ schedules=leisurely; schedules.sonics=8m; schedules.incidents=1h; schedules.telemetry=6h; cloud.routes={"list_wifi_sonics":null}
+@ schedules.sonics=8m; schedules.incidents=1h; schedules.telemetry=6h; cloud.routes={"list_wifi_sonics":null}
 @ world.pressureTestMs=1200000
 watch sonic:valve_state sonic:valve sonic.valve sonic.pressure_test_running
 
@@ -27,6 +27,7 @@ no value changes, all becomes unavailable
 # 3: the valve is moved in the phone app, and Home Assistant never follows
 
 it follows within the minute of the schedule, and the six seconds that it moves, each time
+  @ schedules=prompt
   watch sonic.valve    | valve open
   73s; app close; 67s  | valve closed
   611s; app open; 67s  | valve open
@@ -69,6 +70,7 @@ control of valves can be forbidden: then the entity takes no command, and whatev
   ask sonic/incidents/action snooze; 1m                            | asks action:snooze of {i1}; asks action:snooze of {oldi1}; ok
 
 a sonic of which fields are missing keeps all of its entities, which are unknown
+  @ schedules=prompt
   keep; strip; 2m; entities; see sonic.valve sonic.battery sonic:valve_state
        | lost entities: ; valve null; battery null; valve_state null
 

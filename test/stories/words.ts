@@ -1,7 +1,7 @@
 import type { RequestFault, Strike } from '../simulation/virtualCloud.ts';
 import type { DiskFault } from '../simulation/virtualDisk.ts';
 import { type Fact, msOf, tellStories, type Verbs } from '../support/script.ts';
-import { Home, type HomeOptions, leisurely, type Sections } from './home.ts';
+import { Home, type HomeOptions, leisurely, prompt, type Sections } from './home.ts';
 
 // The words of the stories that are scripts. They are shared: a story's own test file adds only what no other needs.
 
@@ -60,7 +60,7 @@ function pathOf(home: Home, path: string): string {
 }
 
 const valueIn = (text: string): unknown => {
-  if (text === 'leisurely') return leisurely;
+  if (text === 'prompt') return prompt;
   try {
     return JSON.parse(text);
   } catch {
@@ -94,7 +94,7 @@ async function open(settings: readonly string[]): Promise<Home> {
     off,
     'shut-off': isOn,
     ...config
-  } = sectionsOf(settings);
+  } = sectionsOf(settings, { schedules: leisurely });
   const home = new Home({ ...({ begins, isWired, unjudged } as unknown as HomeOptions), cloud, config });
   stages.set(home, { config, ids: new Map() });
   if (isOn) home.world.settings.change(home.propertyId, { auto_shut_off: true });

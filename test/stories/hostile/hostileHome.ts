@@ -29,6 +29,7 @@ export class HostileHome extends Home {
         mqtt: { username: 'bridge', password: brokerPassword },
         http: { webhook: { secret: webhookSecret } },
         log: { level: 'trace' },
+        schedules: {},
       },
     });
     this.world.openIncident({ type: 'long_flow_alert', sonicId: this.sonicId });
