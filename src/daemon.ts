@@ -20,7 +20,7 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
 import { showLife } from './health/liveness.ts';
-import { Snapshots } from './health/snapshots.ts';
+import { snapshotsOf } from './health/snapshots.ts';
 import { missingPermission } from './homeassistant/command.ts';
 import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
@@ -156,7 +156,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const recovery = new Recovery({ topics, state, connection, store, clock, log });
 
   const hasDeviceMetrics = config.http.device_metrics;
-  const snapshots = new Snapshots({
+  const snapshots = snapshotsOf({
     ...{ client, connection, mirror, store, poller, health, outcomes, publisher, clock },
     ...{ hasDeviceMetrics, isWatchOnly },
   });
@@ -332,9 +332,9 @@ export class Daemon {
     const secret = readSecret(webhook, 'secret');
     const signingSecret = readSecret(webhook, 'signing_secret');
     if (secret === undefined) return null;
-    const { WebhookReceiver } = await import('./webhook/webhookReceiver.ts');
+    const { webhookReceiver } = await import('./webhook/webhookReceiver.ts');
     const { earlyPolls } = await import('./webhook/earlyPoll.ts');
-    return new WebhookReceiver(secret, signingSecret, earlyPolls(poller, clock), clock, this.#log);
+    return webhookReceiver(secret, signingSecret, earlyPolls(poller, clock), clock, this.#log);
   }
 
   /** Resolves once the devices were published, or after `startingMs`. */

@@ -5,7 +5,7 @@ import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
-import { RereadFiles } from './config/rereadFiles.ts';
+import { rereadFiles } from './config/rereadFiles.ts';
 import type { Config } from './config/schema.ts';
 import { brokerAddresses } from './config/schema.ts';
 import { secretIn } from './config/secrets.ts';
@@ -43,11 +43,11 @@ export function rereadPassword(
   section: Readonly<Record<'password' | 'password_file', string | null>>,
   secrets: Secrets,
   clock: Clock,
-  files = new RereadFiles([section.password_file], clock),
+  readFiles = rereadFiles([section.password_file], clock),
 ): () => Promise<string | undefined> {
   return async () => {
     const { password: given, password_file: file } = section;
-    const bytes = file === null ? undefined : (await files.read()).get(file);
+    const bytes = file === null ? undefined : (await readFiles()).get(file);
     const password = file !== null && bytes ? secretIn(file, bytes) : (given ?? undefined);
     secrets.add(password);
     return password;
@@ -77,7 +77,7 @@ export function brokerOptions(
   const isOwn = addresses.length === 0;
   const section = isOwn ? embedded : mqtt;
   const { ca_file, cert_file, key_file } = mqtt;
-  const files = new RereadFiles([section.password_file, ca_file, cert_file, key_file], clock);
+  const readFiles = rereadFiles([section.password_file, ca_file, cert_file, key_file], clock);
   return {
     find,
     urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
@@ -87,9 +87,9 @@ export function brokerOptions(
     // A message can be this old without being noticed. Most of a command's time must be left for the cloud.
     pingEveryMs: config.cloud.request_timeout / 4,
     username: section.username ?? undefined,
-    password: rereadPassword(section, secrets, clock, files),
+    password: rereadPassword(section, secrets, clock, readFiles),
     tls: async () => {
-      const contents = await files.read();
+      const contents = await readFiles();
       const key = contents.get(key_file)?.toString('utf8');
       secrets.add(key?.trim());
       return {

@@ -18,7 +18,7 @@ import {
 } from './errorMessages.ts';
 import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } from './message.ts';
 import { NotConnectedError } from './notConnectedError.ts';
-import { Pings } from './pings.ts';
+import { type Pings, pingsOn } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
 import { ReadTest } from './readTest.ts';
 import { StoredMessages } from './storedMessages.ts';
@@ -136,7 +136,7 @@ export class MqttSession {
     this.#random = random;
     this.#stopping = stopping;
     this.#listener = listener;
-    this.#pings = new Pings(client, options.pingEveryMs, clock, () => this.#giveUp(lostMessage));
+    this.#pings = pingsOn(client, options.pingEveryMs, clock, () => this.#giveUp(lostMessage));
     const { subscriptions, statusTopics = [], will, overheard = [] } = options;
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
     this.#lasting = [...needed, ...overheard];

@@ -7,86 +7,80 @@ const maxSilenceMs = 15_000;
 /** After a sleep of the machine, an answer may have come and not be read yet. It has this long, in ms. */
 const secondLookMs = 100;
 
+export type Pings = ReturnType<typeof pingsOn>;
+
 /**
  * Limits the age of the messages on a connection. The broker answers pings and sends messages in one order. So a
  * message was sent after the newest ping that was answered before it came. If the network stalls, the process is
  * stopped or the machine sleeps, the newest ping before a message is simply an old one.
  *
  * The broker is gone if it answers no ping and sends nothing else. A long transfer over a slow link may keep answers back.
+ * `onSilence` is called when it has done neither for 15 seconds.
  */
-export class Pings {
-  readonly #client: MqttClient;
-  readonly #everyMs: number;
-  readonly #clock: Clock;
-  readonly #onSilence: () => void;
-  readonly #unanswered: { readonly sentAt: number; onAnswer?: () => void }[] = [];
-  #sentAfter: number;
-  #heardAt: number;
-  #isStopped = false;
-  #cancel: () => void = () => {};
-  #cancelWatch: () => void = () => {};
-
-  /** `onSilence` is called when the broker has neither answered a ping nor sent anything for 15 seconds. */
-  constructor(client: MqttClient, everyMs: number, clock: Clock, onSilence: () => void) {
-    this.#client = client;
-    this.#everyMs = everyMs;
-    this.#clock = clock;
-    this.#onSilence = onSilence;
-    this.#sentAfter = clock.monotonic();
-    this.#heardAt = this.#sentAfter;
-    // The library also sends pings, and the broker answers them in the same order.
-    client.on('packetsend', ({ cmd }: Packet) => {
-      if (cmd === 'pingreq') this.#unanswered.push({ sentAt: clock.monotonic() });
-    });
-    client.on('packetreceive', ({ cmd }: Packet) => {
-      this.#heardAt = clock.monotonic();
-      if (cmd !== 'pingresp') return;
-      const ping = this.#unanswered.shift();
-      this.#sentAfter = ping?.sentAt ?? this.#sentAfter;
-      ping?.onAnswer?.();
-    });
-  }
-
-  /** Whatever comes now, the broker has sent after this moment, in ms of the monotonic clock. */
-  get sentAfter(): number {
-    return this.#sentAfter;
-  }
+export function pingsOn(client: MqttClient, everyMs: number, clock: Clock, onSilence: () => void) {
+  const unanswered: { readonly sentAt: number; onAnswer?: () => void }[] = [];
+  let sentAfter = clock.monotonic();
+  let heardAt = sentAfter;
+  let isStopped = false;
+  let cancelPing = () => {};
+  let cancelWatch = () => {};
+  // The library also sends pings, and the broker answers them in the same order.
+  client.on('packetsend', ({ cmd }: Packet) => {
+    if (cmd === 'pingreq') unanswered.push({ sentAt: clock.monotonic() });
+  });
+  client.on('packetreceive', ({ cmd }: Packet) => {
+    heardAt = clock.monotonic();
+    if (cmd !== 'pingresp') return;
+    const ping = unanswered.shift();
+    sentAfter = ping?.sentAt ?? sentAfter;
+    ping?.onAnswer?.();
+  });
 
   /** Call this at the broker's CONNACK. With a clean session, the broker has sent no message before it. */
-  start(): void {
-    this.#sentAfter = this.#clock.monotonic();
-    this.#pingLater();
-    this.#watch();
+  function start(): void {
+    sentAfter = clock.monotonic();
+    pingLater();
+    watch();
   }
 
   /** `onAnswer` is called once the broker has answered all that was sent before; never if the connection ends. */
-  ask(onAnswer: () => void): void {
-    this.#client.sendPing();
-    const ping = this.#unanswered.at(-1);
+  function ask(onAnswer: () => void): void {
+    client.sendPing();
+    const ping = unanswered.at(-1);
     if (ping) ping.onAnswer = onAnswer;
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancel();
-    this.#cancelWatch();
+  function stop(): void {
+    isStopped = true;
+    cancelPing();
+    cancelWatch();
   }
 
-  #watch(afterMs = maxSilenceMs, isSecondLook = false): void {
-    this.#cancelWatch = this.#clock.after(afterMs, () => {
-      const now = this.#clock.monotonic();
-      const [oldest] = this.#unanswered;
-      const leftMs = Math.max(this.#heardAt, oldest?.sentAt ?? now) + maxSilenceMs - now;
-      if (leftMs > 0) this.#watch(leftMs);
-      else if (isSecondLook) this.#onSilence();
-      else this.#watch(secondLookMs, true);
+  function watch(afterMs = maxSilenceMs, isSecondLook = false): void {
+    cancelWatch = clock.after(afterMs, () => {
+      const now = clock.monotonic();
+      const [oldest] = unanswered;
+      const leftMs = Math.max(heardAt, oldest?.sentAt ?? now) + maxSilenceMs - now;
+      if (leftMs > 0) watch(leftMs);
+      else if (isSecondLook) onSilence();
+      else watch(secondLookMs, true);
     });
   }
 
-  #pingLater(): void {
-    this.#cancel = this.#clock.after(this.#everyMs, () => {
-      this.#client.sendPing();
-      if (!this.#isStopped) this.#pingLater();
+  function pingLater(): void {
+    cancelPing = clock.after(everyMs, () => {
+      client.sendPing();
+      if (!isStopped) pingLater();
     });
   }
+
+  return {
+    start,
+    ask,
+    stop,
+    /** Whatever comes now, the broker has sent after this moment, in ms of the monotonic clock. */
+    get sentAfter(): number {
+      return sentAfter;
+    },
+  };
 }

@@ -26,6 +26,8 @@ interface SnapshotParts {
   readonly isWatchOnly: boolean;
 }
 
+export type Snapshots = ReturnType<typeof snapshotsOf>;
+
 /** Everything that the status page shows. */
 export type StatusSnapshot = ReturnType<Snapshots['status']>;
 
@@ -33,26 +35,21 @@ export type StatusSnapshot = ReturnType<Snapshots['status']>;
 export type MetricsSnapshot = ReturnType<Snapshots['metrics']>;
 
 /** The data of the status page and the metrics, collected at each request. Times are ms of the wall clock. */
-export class Snapshots {
-  readonly #parts: SnapshotParts;
-
-  constructor(parts: SnapshotParts) {
-    this.#parts = parts;
-  }
+export function snapshotsOf(parts: SnapshotParts) {
+  const { client, connection, mirror, store, poller, health, outcomes, publisher, clock } = parts;
+  const { hasDeviceMetrics, isWatchOnly } = parts;
+  const { statuses } = poller;
 
   /** How both sides of the bridge are. */
-  readiness() {
-    const { health, publisher } = this.#parts;
+  function readiness() {
     return { cloud: health.cloud, broker: health.broker(publisher) };
   }
 
   /** The data of the metrics. */
-  metrics() {
-    const { client, connection, mirror, store, poller, outcomes, hasDeviceMetrics } = this.#parts;
+  function metrics() {
     const { open_incidents: openIncidents, ...devices } = store.counts();
-    const { statuses } = poller;
     return {
-      readiness: this.readiness(),
+      readiness: readiness(),
       schedules: pollNames.map((poll) => ({
         poll,
         lastSuccessAt: statuses.records[poll].lastSuccessAt,
@@ -66,39 +63,36 @@ export class Snapshots {
       published: connection.published,
       retainedTopics: mirror.size,
       /** Empty unless `http.device_metrics` is on. */
-      valves: hasDeviceMetrics ? store.ids('sonic').flatMap((id) => this.#valve(id) ?? []) : [],
+      valves: hasDeviceMetrics ? store.ids('sonic').flatMap((id) => valve(id) ?? []) : [],
     };
   }
 
   /** A valve with the name of its property, and when it was last read; null if it is not shown. */
-  #valve(id: string) {
-    const { store } = this.#parts;
+  function valve(id: string) {
     const view = store.sonicView(id);
     if (view === null) return null;
     const property = store.devices.property.get(view.propertyId ?? '')?.name ?? null;
-    return { view, property, readAt: this.#readAt(id) };
+    return { view, property, readAt: readAt(id) };
   }
 
   /** When a sonic was last read, in ms since 1970; null if it was never read. */
-  #readAt(sonicId: string): number | null {
-    const { store, clock } = this.#parts;
+  function readAt(sonicId: string): number | null {
     const at = store.devices.sonic.readAt(sonicId);
     return at === undefined ? null : at + clock.now() - clock.monotonic();
   }
 
   /** The data of the status page: the bridge itself, the polls and the account. */
-  status() {
-    const { store, poller, health, isWatchOnly } = this.#parts;
-    const { records, progress } = poller.statuses;
-    const { startedAt, status, reason } = health;
+  function status() {
+    const { records, progress } = statuses;
+    const { startedAt, reason } = health;
     const counts = store.counts();
     const incidents = store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []);
     const found: Partial<Record<PollName, number>> = { ...counts, incidents: counts.open_incidents };
     return {
       startedAt,
-      status,
+      status: health.status,
       reason,
-      readiness: this.readiness(),
+      readiness: readiness(),
       polls: pollNames.map((poll) => {
         const { lastSuccessAt, failure, consecutiveFailures } = records[poll];
         return {
@@ -126,8 +120,9 @@ export class Snapshots {
       unconfirmedSince: store.incidents.unconfirmedSince(incidents),
       /** Whether `incidents` is certainly complete. */
       areIncidentsFresh: store.incidents.areFresh,
-      /** When a sonic was last read, in ms since 1970; null if it was never read. */
-      readAt: (sonicId: string) => this.#readAt(sonicId),
+      readAt,
     };
   }
+
+  return { readiness, metrics, status };
 }

@@ -16,7 +16,7 @@ import next from './page/next.html?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
-import { StatusDocuments } from './statusDocuments.ts';
+import { statusDocuments } from './statusDocuments.ts';
 import { pageTexts } from './texts.ts';
 
 /*
@@ -48,14 +48,14 @@ interface PageOptions {
 
 /** THE ROUTES: everything that is served. */
 export function createRoutes(
-  snapshots: Pick<Snapshots, 'status' | 'readiness' | 'metrics'>,
+  snapshots: Snapshots,
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
   { dashboard }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
-  const documents = new StatusDocuments(() => snapshots.status(), hide, clock);
+  const documentOf = statusDocuments(() => snapshots.status(), hide, clock);
   const page = html.replace('{{next_steps}}', next);
   const routes: Route[] = [
     file('/', 'text/html', fillTemplate(page, pageTexts)),
@@ -69,7 +69,7 @@ export function createRoutes(
     picture('/icon-512.png', largeIcon),
     file('/manifest.webmanifest', 'application/manifest+json', fillTemplate(manifest, pageTexts)),
     get('/status.json', (response, { searchParams }, { headers }) => {
-      const { text, tag } = documents.of(Number(searchParams.get('page') ?? 1));
+      const { text, tag } = documentOf(Number(searchParams.get('page') ?? 1));
       // The browser's clock may be wrong, so it receives the time of the bridge, which is no part of the document.
       const answer = headers['if-none-match'] === tag ? '' : `{"now":${clock.now()},"status":${text}}`;
       send(response, answer === '' ? 304 : 200, 'application/json; charset=utf-8', answer, { etag: tag });

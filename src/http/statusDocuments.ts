@@ -15,38 +15,29 @@ export interface StatusDocument {
   readonly tag: string;
 }
 
-/** The status as JSON, page by page. It is collected only on request, so it costs nothing if nobody has the page open. */
-export class StatusDocuments {
-  readonly #gather: () => StatusSnapshot;
-  readonly #hide: (text: string) => string;
-  readonly #clock: Clock;
-  #pages: ReturnType<typeof statusPages> | null = null;
-  readonly #documents = new Map<number, StatusDocument>();
-
-  constructor(gather: () => StatusSnapshot, hide: (text: string) => string, clock: Clock) {
-    this.#gather = gather;
-    this.#hide = hide;
-    this.#clock = clock;
-  }
-
-  /** The page with that number, or the nearest one that exists. */
-  of(wanted: number): StatusDocument {
-    const startedAt = this.#clock.monotonic();
-    const pages = this.#pages ?? statusPages(this.#gather(), this.#hide);
+/**
+ * Returns the status as JSON, page by page: the page with that number, or the nearest one that exists. It is collected
+ * only on request, so it costs nothing if nobody has the page open.
+ */
+export function statusDocuments(gather: () => StatusSnapshot, hide: (text: string) => string, clock: Clock) {
+  let kept: ReturnType<typeof statusPages> | null = null;
+  const documents = new Map<number, StatusDocument>();
+  return (wanted: number): StatusDocument => {
+    const startedAt = clock.monotonic();
+    const pages = kept ?? statusPages(gather(), hide);
     const number = pages.nearest(wanted);
-    const document = this.#documents.get(number) ?? documentOf(pages.page(number));
-    this.#documents.set(number, document);
-    if (this.#pages === null) this.#keep(pages, this.#clock.monotonic() - startedAt);
+    const document = documents.get(number) ?? documentOf(pages.page(number));
+    documents.set(number, document);
+    if (kept === null) {
+      kept = pages;
+      const tookMs = clock.monotonic() - startedAt;
+      clock.after(Math.max(keptMs, tookMs / maxShare), () => {
+        kept = null;
+        documents.clear();
+      });
+    }
     return document;
-  }
-
-  #keep(pages: ReturnType<typeof statusPages>, tookMs: number): void {
-    this.#pages = pages;
-    this.#clock.after(Math.max(keptMs, tookMs / maxShare), () => {
-      this.#pages = null;
-      this.#documents.clear();
-    });
-  }
+  };
 }
 
 function documentOf(page: object): StatusDocument {

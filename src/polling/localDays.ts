@@ -15,49 +15,26 @@ interface CurrentDay extends Day {
 /** The earliest time that a clock may show, in ms since 1970. A computer whose clock is not set yet is in 1970. */
 const minPlausibleTime = Date.UTC(2024, 0);
 
-/** The current day at each sonic, by the time zone of its property. */
-export class LocalDays {
-  readonly #store: Store;
-  readonly #state: StateFile;
-  readonly #defaultTimezone: string;
-  readonly #clock: Clock;
-  /** By sonic: the time zone that was read last. */
-  readonly #known = new Map<string, string>();
-  readonly #days = new Map<string, CurrentDay>();
-  #dates: ReadonlyMap<string, string> = new Map();
-  #cancel: () => void = () => {};
+export type LocalDays = ReturnType<typeof localDays>;
 
-  constructor(store: Store, state: StateFile, defaultTimezone: string, clock: Clock) {
-    this.#store = store;
-    this.#state = state;
-    this.#defaultTimezone = defaultTimezone;
-    this.#clock = clock;
-  }
+/** The current day at each sonic, by the time zone of its property. */
+export function localDays(store: Store, state: StateFile, defaultTimezone: string, clock: Clock) {
+  /** By sonic: the time zone that was read last. */
+  const known = new Map<string, string>();
+  const days = new Map<string, CurrentDay>();
+  let dates: ReadonlyMap<string, string> = new Map();
+  let cancel = () => {};
 
   /** Calls `onNewDay` whenever a new day has begun at a sonic. */
-  start(onNewDay: () => void): void {
-    const timezones = [...new Set(this.#store.ids('sonic').map((id) => this.#timezoneOf(id)))];
-    const before = this.#dates;
-    const days = timezones.map((timezone) => [timezone, this.#currentDay(timezone)] as const);
-    this.#dates = new Map(days.map(([timezone, { date }]) => [timezone, date]));
+  function start(onNewDay: () => void): void {
+    const timezones = [...new Set(store.ids('sonic').map(timezoneOf))];
+    const before = dates;
+    const current = timezones.map((timezone) => [timezone, currentDay(timezone)] as const);
+    dates = new Map(current.map(([timezone, { date }]) => [timezone, date]));
     // The wall clock may jump, and the machine may sleep.
-    const waitMs = Math.min(minuteMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
-    this.#cancel = this.#clock.after(Math.max(1, waitMs), () => this.start(onNewDay));
-    if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
-  }
-
-  stop(): void {
-    this.#cancel();
-  }
-
-  /** The current day at a sonic; the same object until the day ends. */
-  of(sonicId: string): Day {
-    return this.#currentDay(this.#timezoneOf(sonicId));
-  }
-
-  /** When a date begins at a sonic, in ms since 1970. */
-  startOf(sonicId: string, date: string): number {
-    return startOfDay(date, this.#timezoneOf(sonicId));
+    const waitMs = Math.min(minuteMs, ...current.map(([, { endMs }]) => endMs - clock.now()));
+    cancel = clock.after(Math.max(1, waitMs), () => start(onNewDay));
+    if (current.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
 
   /**
@@ -65,26 +42,36 @@ export class LocalDays {
    * read. An old time zone still counts, because a property does not move. With another zone, yesterday's water could
    * count as today's.
    */
-  ownTimezoneOf(sonicId: string): string | null {
-    const own = this.#store.timezoneOf(this.#store.propertyOf('sonic', sonicId));
-    if (own !== null) this.#known.set(sonicId, own);
-    return this.#known.get(sonicId) ?? this.#state.kept.usage.get(sonicId)?.timezone ?? null;
+  function ownTimezoneOf(sonicId: string): string | null {
+    const own = store.timezoneOf(store.propertyOf('sonic', sonicId));
+    if (own !== null) known.set(sonicId, own);
+    return known.get(sonicId) ?? state.kept.usage.get(sonicId)?.timezone ?? null;
   }
 
-  #timezoneOf(sonicId: string): string {
-    return this.ownTimezoneOf(sonicId) ?? this.#defaultTimezone;
+  function timezoneOf(sonicId: string): string {
+    return ownTimezoneOf(sonicId) ?? defaultTimezone;
   }
 
-  #currentDay(timezone: string): CurrentDay {
-    const now = this.#clock.now();
-    const known = this.#days.get(timezone);
-    if (known && now >= known.startMs && now < known.endMs) return known;
+  function currentDay(timezone: string): CurrentDay {
+    const now = clock.now();
+    const last = days.get(timezone);
+    if (last && now >= last.startMs && now < last.endMs) return last;
     const day = dayAt(now, timezone);
     const endMs = startOfDay(dateAfter(day.date, 1), timezone);
     const current = { ...day, startMs: Date.parse(day.startedAt), endMs };
-    this.#days.set(timezone, current);
+    days.set(timezone, current);
     return current;
   }
+
+  return {
+    start,
+    stop: () => cancel(),
+    ownTimezoneOf,
+    /** The current day at a sonic; the same object until the day ends. */
+    of: (sonicId: string): Day => currentDay(timezoneOf(sonicId)),
+    /** When a date begins at a sonic, in ms since 1970. */
+    startOf: (sonicId: string, date: string) => startOfDay(date, timezoneOf(sonicId)),
+  };
 }
 
 /** Why data cannot be read day by day; null if the clock of this machine is plausible. */

@@ -9,11 +9,11 @@ import { isAvailable } from '../model/reach.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
 import { Lists, secondReadingMs } from './lists.ts';
-import { LocalDays } from './localDays.ts';
+import { localDays } from './localDays.ts';
 import { dropUnavailable } from './perDevice.ts';
 import { newRun, noneRefused, type PollParts, type PollRun } from './pollParts.ts';
 import { incomplete, isAnswered, mergeProblems, type PollFailure, toProblem } from './pollProblem.ts';
-import { PollSchedule } from './pollSchedule.ts';
+import { type PollSchedule, pollSchedule } from './pollSchedule.ts';
 import { type PollProgress, PollStatuses } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
 import { pollTelemetry, readAfterMovement } from './telemetry.ts';
@@ -99,10 +99,10 @@ export class Poller extends EventEmitter<PollerEvents> {
   constructor(options: PollerOptions) {
     super();
     const { client, store, state, schedules, timezone, clock, random, log } = options;
-    this.#schedules = byPoll((poll) => new PollSchedule(schedules[poll], timezone, clock, random));
+    this.#schedules = byPoll((poll) => pollSchedule(schedules[poll], timezone, clock, random));
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
-    const days = new LocalDays(store, state, timezone, clock);
+    const days = localDays(store, state, timezone, clock);
     const { refused } = this;
     const stopping = this.#stopping.signal;
     const parts = { client, store, state, statuses, refused, days, stopping, clock, log };

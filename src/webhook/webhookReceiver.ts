@@ -20,49 +20,51 @@ interface RefusedDelivery {
   readonly reason: string;
 }
 
-export class WebhookReceiver {
-  readonly #secret: string;
-  readonly #signingSecret: string | undefined;
-  readonly #onDelivery: () => void;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #loggedAt = new Map<DeliveryOutcome, number>();
-  readonly #counts = { accepted: 0, not_found: 0, unauthorized: 0, too_large: 0 };
+export type WebhookReceiver = ReturnType<typeof webhookReceiver>;
 
-  /** If there is a signing secret, calls must be signed with it. */
-  constructor(
-    secret: string,
-    signingSecret: string | undefined,
-    onDelivery: () => void,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#secret = secret;
-    this.#signingSecret = signingSecret;
-    this.#onDelivery = onDelivery;
-    this.#clock = clock;
-    this.#log = log;
+/** If there is a signing secret, calls must be signed with it. `onDelivery` is called at each call that is accepted. */
+export function webhookReceiver(
+  secret: string,
+  signingSecret: string | undefined,
+  onDelivery: () => void,
+  clock: Clock,
+  log: Log,
+) {
+  const loggedAt = new Map<DeliveryOutcome, number>();
+  const counts = { accepted: 0, not_found: 0, unauthorized: 0, too_large: 0 };
+
+  async function refusalOf(ending: string, request: IncomingMessage): Promise<RefusedDelivery | null> {
+    if (!isSameSecret(decodedPart(ending), secret)) {
+      return { outcome: 'not_found', reason: 'the address does not end with http.webhook.secret' };
+    }
+    const body = await readBody(request, maxBodyBytes);
+    if (body === null) return { outcome: 'too_large', reason: 'the body is larger than 64 KiB' };
+    if (signingSecret === undefined) return null;
+    const signature = request.headers['hl-signature']?.toString();
+    const reason = signatureProblem(signature, body, signingSecret, clock.now());
+    return reason === null ? null : { outcome: 'unauthorized', reason };
   }
 
-  get counts(): Readonly<Record<DeliveryOutcome, number>> {
-    return this.#counts;
+  function logRefusal({ outcome, reason }: RefusedDelivery): void {
+    const now = clock.monotonic();
+    // A stranger may call again and again.
+    const isNews = now - (loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= hourMs;
+    if (isNews) loggedAt.set(outcome, now);
+    log[isNews ? 'warn' : 'debug'](`Webhook call rejected: ${reason}`);
   }
 
   /**
    * Handles a call. `ending` is the end of its address. Resolves to the answer; rejects if the client closes the
    * connection.
    */
-  async receive(
-    ending: string,
-    request: IncomingMessage,
-  ): Promise<{ readonly status: number; readonly body: object }> {
-    const refusal = await this.#refusalOf(ending, request);
+  async function receive(ending: string, request: IncomingMessage) {
+    const refusal = await refusalOf(ending, request);
     const outcome = refusal?.outcome ?? 'accepted';
-    this.#counts[outcome] += 1;
-    if (refusal) this.#logRefusal(refusal);
+    counts[outcome] += 1;
+    if (refusal) logRefusal(refusal);
     else {
-      this.#log.debug('Webhook called. Updating now');
-      this.#onDelivery();
+      log.debug('Webhook called. Updating now');
+      onDelivery();
     }
     // A client without the right address must learn nothing.
     const isExplained = refusal !== null && outcome !== 'not_found';
@@ -72,25 +74,7 @@ export class WebhookReceiver {
     };
   }
 
-  async #refusalOf(ending: string, request: IncomingMessage): Promise<RefusedDelivery | null> {
-    if (!isSameSecret(decodedPart(ending), this.#secret)) {
-      return { outcome: 'not_found', reason: 'the address does not end with http.webhook.secret' };
-    }
-    const body = await readBody(request, maxBodyBytes);
-    if (body === null) return { outcome: 'too_large', reason: 'the body is larger than 64 KiB' };
-    if (this.#signingSecret === undefined) return null;
-    const signature = request.headers['hl-signature']?.toString();
-    const reason = signatureProblem(signature, body, this.#signingSecret, this.#clock.now());
-    return reason === null ? null : { outcome: 'unauthorized', reason };
-  }
-
-  #logRefusal({ outcome, reason }: RefusedDelivery): void {
-    const now = this.#clock.monotonic();
-    // A stranger may call again and again.
-    const isNews = now - (this.#loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= hourMs;
-    if (isNews) this.#loggedAt.set(outcome, now);
-    this.#log[isNews ? 'warn' : 'debug'](`Webhook call rejected: ${reason}`);
-  }
+  return { receive, counts };
 }
 
 /** Decodes a text. If it is not encoded correctly, it is returned unchanged and cannot match an encoded secret. */

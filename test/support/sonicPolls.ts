@@ -3,10 +3,10 @@ import { CloudError } from '../../src/cloud/errors.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
 import { byPoll } from '../../src/model/polls.ts';
-import { LocalDays } from '../../src/polling/localDays.ts';
+import { localDays } from '../../src/polling/localDays.ts';
 import type { PollParts } from '../../src/polling/pollParts.ts';
 import { noneRefused } from '../../src/polling/pollParts.ts';
-import { PollSchedule } from '../../src/polling/pollSchedule.ts';
+import { pollSchedule } from '../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../src/polling/pollStatus.ts';
 import type { StateFile } from '../../src/state/stateFile.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -29,7 +29,7 @@ export interface SonicPollOptions {
 
 /** The parts that polls of single sonics need, on a cloud that answers at once. */
 export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
-  const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
+  const schedule = pollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
   const schedules = byPoll(() => schedule);
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
   const parts: PollParts = {
@@ -38,7 +38,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     state,
     statuses,
     refused: noneRefused(),
-    days: new LocalDays(store, state, timezone, clock),
+    days: localDays(store, state, timezone, clock),
     stopping: new AbortController().signal,
     clock,
     log: logLines('error').log,

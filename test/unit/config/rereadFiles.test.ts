@@ -2,20 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { RereadFiles } from '../../../src/config/rereadFiles.ts';
+import { rereadFiles } from '../../../src/config/rereadFiles.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { temporaryFolder } from '../../support/program.ts';
 
 let file: string;
 let clock: FakeClock;
-let files: RereadFiles;
-const read = async () => (await files.read()).get(file)?.toString();
+let readFiles: ReturnType<typeof rereadFiles>;
+const read = async () => (await readFiles()).get(file)?.toString();
 
 beforeEach(() => {
   file = join(temporaryFolder(), 'secret');
   writeFileSync(file, 'first');
   clock = new FakeClock();
-  files = new RereadFiles([file, null], clock);
+  readFiles = rereadFiles([file, null], clock);
 });
 
 it('has what the file contains now, and leaves no timer', async () => {
@@ -51,5 +51,5 @@ it.skipIf(process.platform === 'win32')(
 
 it('must be readable at the start', () => {
   rmSync(file);
-  expect(() => new RereadFiles([file], clock)).toThrow(/^cannot read .*secret: there is no such file$/);
+  expect(() => rereadFiles([file], clock)).toThrow(/^cannot read .*secret: there is no such file$/);
 });

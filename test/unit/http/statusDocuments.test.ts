@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StatusSnapshot } from '../../../src/health/snapshots.ts';
 import { devicesAPage } from '../../../src/http/status.ts';
-import { StatusDocuments } from '../../../src/http/statusDocuments.ts';
+import { statusDocuments } from '../../../src/http/statusDocuments.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { sonicView } from '../../support/views.ts';
 
@@ -28,25 +28,25 @@ function start() {
     };
   };
   const clock = new FakeClock();
-  return { bridge, clock, documents: new StatusDocuments(gather, (text) => text, clock) };
+  return { bridge, clock, documentOf: statusDocuments(gather, (text) => text, clock) };
 }
 
 it('a page is written once for all who ask in that moment, and so is one that there is not', () => {
-  const { bridge, documents } = start();
-  const numberOf = (wanted: number) => JSON.parse(documents.of(wanted).text).page.number;
+  const { bridge, documentOf } = start();
+  const numberOf = (wanted: number) => JSON.parse(documentOf(wanted).text).page.number;
   expect([-5, 0, 1, 2, 3, 99, Number.NaN, 1.5].map(numberOf)).toEqual([1, 1, 1, 2, 2, 2, 1, 1]);
   expect(bridge.looks).toBe(1);
 });
 
 it('has the same tag until something changes, and costs nothing while nobody asks', async () => {
-  const { bridge, clock, documents } = start();
-  const { tag } = documents.of(1);
+  const { bridge, clock, documentOf } = start();
+  const { tag } = documentOf(1);
   await clock.advance(600);
-  expect(documents.of(1).tag).toBe(tag);
-  expect(documents.of(2).tag).not.toBe(tag);
+  expect(documentOf(1).tag).toBe(tag);
+  expect(documentOf(2).tag).not.toBe(tag);
   bridge.reason = 'second';
   await clock.advance(600);
-  expect(documents.of(1).tag).not.toBe(tag);
+  expect(documentOf(1).tag).not.toBe(tag);
   await clock.advance(600);
   expect([clock.waiting, bridge.looks]).toEqual([0, 3]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LocalDays } from '../../../src/polling/localDays.ts';
+import { localDays } from '../../../src/polling/localDays.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 function watch(timezones: string[], clock: FakeClock) {
   const newDays: string[] = [];
   const store = new Store({ selection: [], clock });
-  const days = new LocalDays(store, new StateFile(temporaryFolder(), logLines('error').log), 'UTC', clock);
+  const days = localDays(store, new StateFile(temporaryFolder(), logLines('error').log), 'UTC', clock);
   const at = { isComplete: true, startedAt: 0 };
   /** The properties are listed with these time zones, each with one sonic. */
   const list = (zones: string[]) => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Schedule } from '../../../src/base/schedule.ts';
-import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
+import { type PollSchedule, pollSchedule } from '../../../src/polling/pollSchedule.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 let clock: FakeClock;
@@ -13,7 +13,7 @@ const run = () => {
 };
 
 function scheduled(schedule: Schedule): PollSchedule {
-  return new PollSchedule(schedule, 'UTC', clock, () => 0.5);
+  return pollSchedule(schedule, 'UTC', clock, () => 0.5);
 }
 
 /** Lets time pass in small steps, and what it sets off run. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { byPoll } from '../../../src/model/polls.ts';
-import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
+import { pollSchedule } from '../../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../../src/polling/pollStatus.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
@@ -23,7 +23,7 @@ async function startInLondon(expression: string, from: string) {
     runs.push(new Date(clock.now()).toISOString().slice(2, 19));
     return true;
   };
-  const schedule = new PollSchedule({ kind: 'cron', expression }, 'Europe/London', clock, () => 0);
+  const schedule = pollSchedule({ kind: 'cron', expression }, 'Europe/London', clock, () => 0);
   onTestFinished(() => schedule.stop());
   await schedule.start(task);
   return { pass: (ms: number) => passTime(time, ms, 1_000), set, runs };
@@ -66,7 +66,7 @@ describe('what runs by a cron expression', () => {
       onTestFinished(() => void vi.useRealTimers());
       const clock = new FakeClock(Date.parse(from));
       const start = (timezone: string, expression: string) => {
-        const schedule = new PollSchedule({ kind: 'cron', expression }, timezone, clock, () => 0);
+        const schedule = pollSchedule({ kind: 'cron', expression }, timezone, clock, () => 0);
         onTestFinished(() => schedule.stop());
         return schedule;
       };

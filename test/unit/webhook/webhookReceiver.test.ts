@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Snapshots } from '../../../src/health/snapshots.ts';
 import { createRoutes } from '../../../src/http/routes.ts';
-import { WebhookReceiver } from '../../../src/webhook/webhookReceiver.ts';
+import { webhookReceiver } from '../../../src/webhook/webhookReceiver.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { httpRequest } from '../../support/httpRequest.ts';
 import { openSocket, startHttpServer } from '../../support/httpServer.ts';
@@ -16,7 +16,7 @@ async function start(signingSecret?: string, secret = 'one two/ü') {
   const onDelivery = () => {
     deliveries += 1;
   };
-  const webhook = new WebhookReceiver(secret, signingSecret, onDelivery, clock, lines.log);
+  const webhook = webhookReceiver(secret, signingSecret, onDelivery, clock, lines.log);
   const routes = createRoutes({} as Snapshots, webhook, clock, lines.secrets);
   const { url, port, lines: served } = await startHttpServer(routes);
   const deliver = async (ending: string, body = '{}', headers = {}, method = 'POST') =>
