@@ -99,9 +99,10 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const pause = () => poller.setPaused(connection.isStandingStill);
   connection.on('lost', pause).on('failed', pause).on('connected', pause);
-  const discovery = new DiscoveryMessages({ connection, mirror, clock, log }, (kind, id) =>
-    publisher.publishAgain(kind, id),
-  );
+  const discovery = new DiscoveryMessages({
+    ...{ connection, mirror, clock, log },
+    onDue: (kind, id) => publisher.publishAgain(kind, id),
+  });
   const health = new HealthMonitor({
     ...{ client, connection, mirror, state, store, poller, discovery, clock, log },
   });
@@ -288,13 +289,8 @@ export class Daemon {
     const routes = createRoutes(snapshots, webhook, clock, this.#secrets, {
       dashboard: singleFlight(() => this.#dashboard()),
     });
-    this.#http = new HttpServer(
-      { option: 'http.listen', host, port, onlyFrom },
-      routes,
-      clock,
-      random,
-      this.#log,
-    );
+    const address = { option: 'http.listen', host, port, onlyFrom };
+    this.#http = new HttpServer({ ...address, routes, clock, random, log: this.#log });
     this.#http.on('problem', (message) => health.setHttpProblem(message));
     await this.#http.start();
   }

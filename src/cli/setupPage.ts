@@ -142,14 +142,14 @@ export async function serveSetup(context: CommandContext, page: SetupPage): Prom
       },
     },
   ];
-  const options = { option, host, port, onlyFrom: [] };
-  const server = new HttpServer(options, routes, systemClock, Math.random, log);
+  const address = { option, host, port, onlyFrom: [] };
+  const server = new HttpServer({ ...address, routes, clock: systemClock, random: Math.random, log });
   const listen = () => hostAndPort(host, server.port ?? port);
   const invite = () => {
     const isForAll = host === '0.0.0.0' || host === '::';
-    const address = `http://${hostAndPort(isForAll ? 'localhost' : host, server.port ?? port)}`;
+    const url = `http://${hostAndPort(isForAll ? 'localhost' : host, server.port ?? port)}`;
     const elsewhere = isForAll ? ' (from another computer, use the address of this one)' : '';
-    page.invite(`Open ${address}${elsewhere} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
+    page.invite(`Open ${url}${elsewhere} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
   };
   // The port was in use, and is free now.
   server.on('problem', (words) => words === null && invite());

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { RepeatedLines } from '../base/repeatedLines.ts';
+import { repeatedLines } from '../base/repeatedLines.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -105,7 +105,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   readonly #topics: Topics;
   readonly #store: Store;
   readonly #log: Log;
-  readonly #failures: RepeatedLines;
+  readonly #logRarely: ReturnType<typeof repeatedLines>;
   readonly #valveCounts: Record<ValveOutcome, number> = {
     ok: 0,
     error: 0,
@@ -116,7 +116,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
 
   constructor(topics: Topics, store: Store, clock: Clock, log: Log) {
     super();
-    this.#failures = new RepeatedLines(clock, log);
+    this.#logRarely = repeatedLines(clock, log);
     this.#topics = topics;
     this.#store = store;
     this.#log = log;
@@ -161,7 +161,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     const key = `${topic} ${action} ${status} ${reason}`;
     // The answer to a request already gives the reason.
     if (this.#topics.operationOf(topic) !== null) {
-      this.#failures.write('debug', key, { topic, status }, `Request failed: ${reason}`);
+      this.#logRarely('debug', key, { topic, status }, `Request failed: ${reason}`);
       return;
     }
     const target = this.#topics.parse(topic);
@@ -170,7 +170,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     const name = isDevice ? `${what} ${this.#store.label(target.kind, target.id)}` : topic;
     const ending = status === 'refused' ? 'refused' : 'failed';
     const line = `Command ${name} ${ending}: ${reason}`;
-    this.#failures.write('warn', key, { topic, device: target?.id }, line);
+    this.#logRarely('warn', key, { topic, device: target?.id }, line);
   }
 
   /**

@@ -15,8 +15,8 @@ export interface Route {
   readonly answer: (response: ServerResponse, url: URL, request: IncomingMessage) => void | Promise<void>;
 }
 
-/** The address to listen on, and the limits for clients. */
-export interface HttpServerOptions {
+/** The address to listen on, what to serve there, and the limits for clients. */
+export interface HttpServerParts {
   /** The option with the address, for messages. */
   readonly option: string;
   readonly host: string;
@@ -25,6 +25,10 @@ export interface HttpServerOptions {
   /** Addresses and networks that may connect; all if it is empty. */
   readonly onlyFrom: readonly string[];
   readonly limits?: typeof usualLimits;
+  readonly routes: readonly Route[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
 }
 
 /** The limits after which Node.js disconnects slow clients, in ms, and the number of connections. */
@@ -70,11 +74,7 @@ interface HttpServerEvents {
 
 /** If it cannot listen, it reports that and tries again, because everything else works without it. */
 export class HttpServer extends EventEmitter<HttpServerEvents> {
-  readonly #options: HttpServerOptions;
-  readonly #routes: readonly Route[];
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #log: Log;
+  readonly #parts: HttpServerParts;
   #server: Server | null = null;
   #failures = 0;
   #isStopped = false;
@@ -82,13 +82,9 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   readonly #connections = new Set<Socket>();
   #cancelRetry: () => void = () => {};
 
-  constructor(options: HttpServerOptions, routes: readonly Route[], clock: Clock, random: Random, log: Log) {
+  constructor(parts: HttpServerParts) {
     super();
-    this.#options = options;
-    this.#routes = routes;
-    this.#clock = clock;
-    this.#random = random;
-    this.#log = log;
+    this.#parts = parts;
   }
 
   get port(): number | null {
@@ -98,7 +94,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
 
   /** Resolves when the server listens, or when the first attempt has failed; never rejects. */
   async start(): Promise<void> {
-    const { option, host, port } = this.#options;
+    const { option, host, port, log } = this.#parts;
     const server = this.#createServer();
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
@@ -110,12 +106,12 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
       server.close();
       return;
     }
-    server.on('error', (error) => this.#log.warn(`HTTP: ${error.message}`));
+    server.on('error', (error) => log.warn(`HTTP: ${error.message}`));
     this.#server = server.unref();
     if (this.#failures > 0) this.emit('problem', null);
     this.#failures = 0;
     const address = host.includes(':') ? `[${host}]` : host;
-    this.#log.info(`HTTP: listening on http://${address}:${this.port}`);
+    log.info(`HTTP: listening on http://${address}:${this.port}`);
   }
 
   /** Closes the port, and all connections at once. */
@@ -131,24 +127,25 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   }
 
   #onFailed(problem: string): void {
+    const { clock, random, log } = this.#parts;
     this.#failures += 1;
-    if (this.#failures === 1) this.#log.warn(`${problem}. The page is unavailable. Retrying`);
-    else this.#log.debug(problem);
+    if (this.#failures === 1) log.warn(`${problem}. The page is unavailable. Retrying`);
+    else log.debug(problem);
     if (this.#isStopped) return;
     this.emit('problem', problem);
-    const delayMs = backoffMs(listenBackoff, this.#failures, this.#random);
-    this.#cancelRetry = this.#clock.after(delayMs, () => void this.start());
+    const delayMs = backoffMs(listenBackoff, this.#failures, random);
+    this.#cancelRetry = clock.after(delayMs, () => void this.start());
   }
 
   #createServer(): Server {
-    const { limits = usualLimits, onlyFrom } = this.#options;
+    const { limits = usualLimits, onlyFrom, log } = this.#parts;
     const isAllowed = addressFilter(onlyFrom);
     const server = createServer(limits, (request, response) => void this.#serve(request, response));
     server.timeout = limits.idleTimeout;
     server.on('connection', (socket: Socket) => {
       const address = socket.remoteAddress ?? '';
       if (!isAllowed(address)) {
-        this.#log.debug(`HTTP: disconnected ${address}, which is not in http.only_from`);
+        log.debug(`HTTP: disconnected ${address}, which is not in http.only_from`);
         socket.destroy();
         return;
       }
@@ -172,7 +169,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
       return;
     }
     const url = urlOf(request);
-    const route = url && this.#routes.find(({ path }) => matches(path, url.pathname));
+    const route = url && this.#parts.routes.find(({ path }) => matches(path, url.pathname));
     const isAllowed = route?.methods.includes(request.method ?? '');
     if (!route || (!isAllowed && route.isSecret)) sendJson(response, 404, { status: 'not_found' });
     else if (!isAllowed) {
@@ -186,7 +183,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     } catch (error) {
       // The client has closed the connection and needs no answer.
       if (response.destroyed) return;
-      this.#log.error({ err: error }, `Internal error: HTTP ${route.path} failed`);
+      this.#parts.log.error({ err: error }, `Internal error: HTTP ${route.path} failed`);
       sendJson(response, 500, { status: 'error' });
     }
   }

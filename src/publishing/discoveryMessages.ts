@@ -40,6 +40,8 @@ interface DiscoveryParts {
   readonly mirror: Mirror;
   readonly clock: Clock;
   readonly log: Log;
+  /** Is called when a message that had to wait can be published. */
+  readonly onDue: (kind: DeviceKind, id: string) => void;
 }
 
 /**
@@ -48,25 +50,15 @@ interface DiscoveryParts {
  * knows of the device.
  */
 export class DiscoveryMessages {
-  readonly #mirror: Mirror;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  /** Is called when a message that had to wait can be published. */
-  readonly #onDue: (kind: DeviceKind, id: string) => void;
+  readonly #parts: DiscoveryParts;
   /** By topic. */
   readonly #announced = new Map<string, Announced>();
   /** When a loss was last logged, in ms of the monotonic clock. */
   #saidAt = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    { connection, mirror, clock, log }: DiscoveryParts,
-    onDue: (kind: DeviceKind, id: string) => void,
-  ) {
-    this.#mirror = mirror;
-    this.#clock = clock;
-    this.#log = log;
-    this.#onDue = onDue;
-    connection.on('message', (message) => this.#noteReplaced(message));
+  constructor(parts: DiscoveryParts) {
+    this.#parts = parts;
+    parts.connection.on('message', (message) => this.#noteReplaced(message));
   }
 
   /** The topics at which other clients keep replacing the messages of this bridge. */
@@ -76,15 +68,16 @@ export class DiscoveryMessages {
 
   /** Later, if now would be too soon for Home Assistant. Returns whether the same message was published once more. */
   publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): boolean {
+    const { mirror, clock } = this.#parts;
     const { kind } = view;
-    const now = this.#clock.monotonic();
+    const now = clock.monotonic();
     const known = this.#announced.get(topic);
     // A hub and a valve with the same ID would replace each other's message without end.
     if (known && known.kind !== kind) return false;
-    const isAgain = known?.fingerprint === fingerprint && this.#mirror.isKnown(topic);
+    const isAgain = known?.fingerprint === fingerprint && mirror.isKnown(topic);
     if (isAgain && now < known.againAt) return false;
     const waitMs = (known?.at ?? now) + spacingMs - now;
-    if (known && !isAgain && waitMs > 0 && this.#mirror.isKnown(topic)) {
+    if (known && !isAgain && waitMs > 0 && mirror.isKnown(topic)) {
       this.#publishLater(known, waitMs);
       return false;
     }
@@ -96,10 +89,10 @@ export class DiscoveryMessages {
     announced.at = null;
     announced.againAt = Number.POSITIVE_INFINITY;
     this.#announced.set(topic, announced);
-    if (isAgain) this.#mirror.forget([topic]);
+    if (isAgain) mirror.forget([topic]);
     else announced.losses = 0;
-    this.#mirror.want(topic, write(), (isTaken) => {
-      announced.at = this.#clock.monotonic();
+    mirror.want(topic, write(), (isTaken) => {
+      announced.at = clock.monotonic();
       // The device may have been forgotten in the meantime.
       if (isAgain || !isTaken || this.#announced.get(topic) !== announced) return;
       this.#repeat(announced, againMs);
@@ -121,17 +114,18 @@ export class DiscoveryMessages {
   }
 
   #noteReplaced({ topic, payload, isRetained }: BrokerMessage): void {
+    const { mirror, clock, log } = this.#parts;
     const announced = this.#announced.get(topic);
     // A stored message may be older than that of this run, which is published at each connection.
-    if (!announced || isRetained || !this.#mirror.isKnown(topic) || this.#mirror.has(topic, payload)) return;
+    if (!announced || isRetained || !mirror.isKnown(topic) || mirror.has(topic, payload)) return;
     // The next one is on its way.
     if (announced.againAt < Number.POSITIVE_INFINITY) return;
-    const now = this.#clock.monotonic();
+    const now = clock.monotonic();
     announced.losses = now < announced.lostAt + quietMs ? announced.losses + 1 : 1;
     announced.lostAt = now;
     if (now >= this.#saidAt + quietMs) {
       this.#saidAt = now;
-      this.#log.warn(
+      log.warn(
         { topic },
         'Another MQTT client has replaced or deleted discovery messages. Publishing them again',
       );
@@ -140,12 +134,13 @@ export class DiscoveryMessages {
   }
 
   #repeat(announced: Announced, delayMs: number): void {
-    announced.againAt = this.#clock.monotonic() + delayMs;
+    announced.againAt = this.#parts.clock.monotonic() + delayMs;
     this.#publishLater(announced, delayMs);
   }
 
   #publishLater(announced: Announced, delayMs: number): void {
+    const { clock, onDue } = this.#parts;
     announced.cancelTimer();
-    announced.cancelTimer = this.#clock.after(delayMs, () => this.#onDue(announced.kind, announced.id));
+    announced.cancelTimer = clock.after(delayMs, () => onDue(announced.kind, announced.id));
   }
 }

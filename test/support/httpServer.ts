@@ -1,16 +1,17 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { HttpServer, type HttpServerOptions, type Route } from '../../src/http/httpServer.ts';
+import { HttpServer, type HttpServerParts, type Route } from '../../src/http/httpServer.ts';
 import { logLines } from './logLines.ts';
 import { waitFor } from './waitFor.ts';
 
 /** Starts an HTTP server with these routes on a port of its own. It ends with the test. */
-export async function startHttpServer(routes: readonly Route[], options: Partial<HttpServerOptions> = {}) {
+export async function startHttpServer(routes: readonly Route[], options: Partial<HttpServerParts> = {}) {
   const lines = logLines();
   const problems: (string | null)[] = [];
   const address = { option: 'http.listen', host: '127.0.0.1', port: 0, onlyFrom: [], ...options };
-  const server = new HttpServer(address, routes, systemClock, Math.random, lines.log);
+  const parts = { routes, clock: systemClock, random: Math.random, log: lines.log };
+  const server = new HttpServer({ ...address, ...parts });
   server.on('problem', (words) => void problems.push(words));
   await server.start();
   onTestFinished(() => server.stop());
