@@ -2,7 +2,7 @@ import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** Several bridges and installations, and what others keep on the broker and the disk. */
 export const otherMutations: readonly Mutation[] = [
-  ...mistakesIn('broker/connection.ts', ['stories/sameTopics', 'stories/brokerAnswers'], {
+  ...mistakesIn('broker/connection.ts', ['stories/sameTopics', 'unit/broker/wired'], {
     'a bridge that another one has put out stands still': ["ending === 'taken over' || ", ''],
     'a bridge notices that the broker closes young connections again and again': [
       'isYoungEnd ? this.#youngEnds + 1 : 0',

@@ -30,7 +30,7 @@ export const surroundingMutations: readonly Mutation[] = [
       'drainTimeout: 0,',
     ],
   }),
-  ...mistakesIn('broker/mqttSession.ts', ['stories/brokerGreetings'], {
+  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/wired'], {
     'one refused subscription does not end the connection': [
       'subscriptions.every((filter) => refused.filters.includes(filter))',
       'subscriptions.some((filter) => refused.filters.includes(filter))',

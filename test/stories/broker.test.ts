@@ -8,15 +8,15 @@ function breakDown(home: Home): void {
 }
 
 describe('17: the broker is down at boot, and the bridge gives up', () => {
-  it('it is waited for a quarter of a day, while the cloud is asked; within the minute all is there', async () => {
+  it('it is waited for, while the cloud is asked; within the minute all is there', async () => {
     const home = new Home();
     home.broker.fault = 'away';
     await home.start();
-    await home.pass(6 * hourMs);
+    await home.pass(2 * hourMs);
     expect(home.bridge.isRunning).toBe(true);
-    expect(home.asked('list_sonics').length).toBeGreaterThan(25);
+    expect(home.asked('list_sonics').length).toBeGreaterThan(8);
     // One line when it fails, and one an hour.
-    expect(home.linesFrom(0).filter((text) => /MQTT broker/.test(text)).length).toBeLessThanOrEqual(8);
+    expect(home.linesFrom(0).filter((text) => /MQTT broker/.test(text)).length).toBeLessThanOrEqual(4);
     home.broker.fault = null;
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve')).toEqual({
@@ -33,7 +33,7 @@ describe('18: memory grows while the broker is away', () => {
     const before = home.bridge.load.timers;
     breakDown(home);
     // Each poll brings something new.
-    for (let minute = 0; minute < 30; minute++) {
+    for (let minute = 0; minute < 20; minute++) {
       for (const [index, id] of home.world.thingIds.entries()) {
         home.world.changeSonic(id, { radio_rssi: minute + index, name: `Sonic ${minute}.${index}` });
       }
@@ -51,7 +51,7 @@ describe('18: memory grows while the broker is away', () => {
     // with the states.
     expect(doubled.filter((topic) => !/\/bridge|\/config$|\/homeassistant$/.test(topic))).toEqual([]);
     for (const [index, id] of home.world.thingIds.entries()) {
-      expect(home.json(`sonic/${id}`)).toMatchObject({ name: `Sonic 29.${index}` });
+      expect(home.json(`sonic/${id}`)).toMatchObject({ name: `Sonic 19.${index}` });
     }
   });
 });
@@ -71,21 +71,5 @@ describe('also seen: a connection that says "connected" but is dead', () => {
     home.broker.fault = null;
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-  });
-});
-
-describe('also seen: reconnect storms several times a second', () => {
-  it('a broker that ends each connection at once is asked every ten minutes, and said to do so a few times', async () => {
-    const home = new Home();
-    home.onLinked = () => void home.time.after(100, () => home.broker.cut());
-    await home.start();
-    const from = home.time.now;
-    await home.pass(hourMs);
-    const links = home.links.filter((at) => at > from);
-    // Another bridge with this base topic could be the cause. If there is none, the words say only "perhaps".
-    expect(links.length).toBeGreaterThanOrEqual(7);
-    expect(links.length).toBeLessThanOrEqual(40);
-    expect(home.text('bridge/state')).toBe('offline');
-    expect(home.linesFrom(from).length).toBeLessThanOrEqual(8);
   });
 });

@@ -1,7 +1,7 @@
 import type { Packet } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import type { Script, WireConnection } from '../simulation/wire.ts';
-import { brokerWarnings, Home, hourMs, minuteMs, secondMs } from './home.ts';
+import { brokerWarnings, Home, minuteMs } from './home.ts';
 
 /** Answers the client's first packet so, whatever the broker says. */
 const greeting = (answer: (connection: WireConnection) => void): Script => ({
@@ -77,49 +77,6 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('refuses some subscriptions permanently is asked less and less often, and valves obey meanwhile', async () => {
-    const home = new Home({ isWired: true });
-    const askedAt: number[] = [];
-    home.broker.refusesFilter = (filter) => {
-      if (filter === 'sonic2mqtt/sonic/+/name/set') askedAt.push(home.time.now);
-      return /\/name\/set$|\/state(\/#)?$/.test(filter);
-    };
-    home.bridge.start();
-    await home.pass(20 * secondMs);
-    // None of them is taken for an old one, which only a subscription that is taken could bring back.
-    for (let round = 0; round < 8; round++) {
-      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, round % 2 ? 'OPEN' : 'CLOSE', false);
-      await home.pass(10 * secondMs);
-    }
-    expect(home.valveCommands).toHaveLength(8);
-    await home.pass(2 * hourMs);
-    expect(home.wire.connectionCount).toBe(1);
-    expect(home.json('bridge/health')).toMatchObject({ status: 'degraded' });
-    expect(brokerWarnings(home).filter((line) => /: The MQTT broker rejects/.test(line))).toHaveLength(1);
-    const waits = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0));
-    expect(waits[0]).toBeLessThan(2 * secondMs);
-    expect(Math.min(...waits.slice(-5))).toBeGreaterThan(5 * minuteMs);
-    expect(Math.max(...waits)).toBeLessThan(11 * minuteMs);
-    await home.stop();
-  });
-
-  it('stops sending valve commands while it is connected is told within the hour', async () => {
-    const home = new Home({ isWired: true });
-    await home.start();
-    await home.pass(2 * minuteMs);
-    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
-    home.wire.play({
-      fromBroker: (packet) => packet.cmd === 'publish' && packet.topic.endsWith('/valve/set'),
-    });
-    await home.pass(hourMs);
-    const reason = expect.stringContaining('does not send sonic2mqtt/sonic/check/valve/set back');
-    expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason });
-    // The test is no command: nothing moves, and nothing is refused.
-    expect(home.valveCommands).toEqual([]);
-    expect(home.events('command')).toEqual([]);
-    await home.stop();
-  });
-
   it('accepts subscriptions to commands and sends none is told, until a command comes', async () => {
     const isCommand = (topic: string) => topic.endsWith('/set');
     const home = new Home({ isWired: true });
@@ -138,25 +95,5 @@ describe('a broker that', () => {
     // Such a message of another client is no command, and nobody is told of it.
     expect(home.events('command')).toHaveLength(1);
     await home.stop();
-  });
-
-  describe('refuses subscriptions for a moment, as a cluster that has lost a node', () => {
-    const until = async (at: number, isRefused: (filter: string) => boolean) => {
-      const home = new Home({ isWired: true });
-      home.broker.refusesFilter = (filter) => home.time.now < at && isRefused(filter);
-      await home.start();
-      return home;
-    };
-
-    it('is asked for them again, and its valves obey within seconds', async () => {
-      const home = await until(8 * secondMs, (filter) => filter.endsWith('/valve/set'));
-      await home.pass(5 * secondMs);
-      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
-      await home.pass(minuteMs);
-      expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'closed' });
-      expect(home.wire.connectionCount).toBe(1);
-      expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
-      await home.stop();
-    });
   });
 });

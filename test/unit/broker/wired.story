@@ -48,7 +48,7 @@ gives no password without a user
 subscribes with at most eight filters in a packet, and hears at all of them
   @ many
   watch heard subscribed
-  noted a; start; 1s                                               | a 4; connected; 8 filters (3 times); 6 filters
+  noted a; start; 1s                                               | a 4; connected; 8 filters; after 0 s: 8 filters (2 times); after 0 s: 6 filters
   send a set/0 x; send a set/7 x; send a set/8 x; send a set/29 x; 1s
        | set/0 x after 0.002 s, unproven; set/7 x after 0.002 s, unproven; set/8 x after 0.002 s, unproven; set/29 x after 0.002 s, unproven
 
@@ -107,6 +107,78 @@ is told in words when the connection has worked
   = 139 | info: Connected to the MQTT broker mqtt://a (MQTT 5); warn: MQTT broker mqtt://a: the broker closed the connection: Server shutting down.
         | Retrying
   start; 1s; disconnect a $1; 100ms; see log | …
+
+# a broker that refuses subscriptions
+watch subscribed
+@ set=set,name/set; will
+
+is asked for them again, less and less often, and no command meanwhile may be an old one
+  watch heard
+  refuses a name/set state; noted a; start; 20s | set at 0, name/set at 0, state at 0; after 0.502 s: name/set at 0, state at 0; after 1.002 s:
+                                                | name/set at 0, state at 0; after 2.002 s: name/set at 0, state at 0; after 4.002 s: name/set at 0,
+                                                | state at 0; after 8.002 s: name/set at 0, state at 0
+  send a set x; 40s                             | after 16.002 s: name/set at 0, state at 0; set x after 17.502 s
+  20m; send a set x; 1s                         | after 32.002 s: name/set at 0, state at 0; after 64.002 s: name/set at 0, state at 0; after 128.002
+                                                | s: name/set at 0, state at 0; after 256.002 s: name/set at 0, state at 0; after 300.002 s: name/set
+                                                | at 0, state at 0 (2 times); set x after 1257.502 s
+
+is asked for them until it grants them
+  watch heard
+  refuses a name/set; noted a; start; 2s       | set at 0, name/set at 0, state at 0; after 0.502 s: name/set at 0; after 1.002 s: name/set at 0
+  refuses a nothing; 1m; send a name/set x; 1s | after 2.002 s: name/set at 0; name/set x after 60.002 s
+
+# a broker that keeps commands to itself
+watch unread
+@ set=set/+; test=set/check
+
+is told within seconds after the connection, and until a command comes
+  keeps-messages a; start; 20s   | unread: set/check
+  well a; send a set/other x; 1s | unread: nothing
+
+is told within the hour where it begins later
+  start; 1m
+  keeps-messages a; 59m
+  2m                    | unread: set/check
+
+# a broker with limits
+watch flight events
+@ mqtt=5
+
+gets as many messages at a time as there are, or as it says
+  = none =  | at most 20 in flight; connected
+  = one = 1 | at most 1 in flight; connected
+  acknowledges a 1000 $2; start; 1s; many 20; 1s | …
+  30s                                            | publish: done (20 times)
+
+gets no packet that is longer than it takes
+  takes a 30; start; 1s; publish kept fits; publish kept fits-not-in; 1s
+       | connected; publish kept: kept has 31 bytes. The broker accepts at most 30; publish kept: done
+
+# two bridges with one base topic
+watch dialled standing
+@ base=home; mqtt=5
+
+are not both connected: the one that was put out tries again after 1, 2, 4, 8 and then every 10 minutes
+  start; 1m; rival a; 1s; see log | info: Connected to the MQTT broker mqtt://a (MQTT 5); warn: MQTT broker mqtt://a: another sonic2mqtt uses the base
+                                  | topic home. Stop one of the two, or give it its own mqtt.base_topic. Retrying; 0 s; stands still
+  47m                             | 120 s; 240 s; 480 s; 960 s; 1560 s; 2160 s; 2760 s
+  leaves a; 10m; see state        | connected; 3360 s; tries
+
+are noticed by the ends of young connections where the broker does not say why it ends them
+  @ mqtt=4
+  start; 1m; rival a; 10s; see log | info: Connected to the MQTT broker mqtt://a (MQTT 3.1.1); warn: MQTT broker mqtt://a: the connection was closed.
+                                   | Retrying; info: MQTT broker mqtt://a: works again after 502 ms (1 failed attempts); info: Connected to the MQTT
+                                   | broker mqtt://a (MQTT 3.1.1); warn: MQTT broker mqtt://a: the connection was closed. Retrying; info: MQTT broker
+                                   | mqtt://a: works again after 1 s (1 failed attempts); info: Connected to the MQTT broker mqtt://a (MQTT 3.1.1);
+                                   | warn: MQTT broker mqtt://a: the connection was closed. Retrying; warn: MQTT broker mqtt://a: the broker closes
+                                   | the connection repeatedly. Perhaps another sonic2mqtt uses the base topic home. Stop one of the two, or give it
+                                   | its own mqtt.base_topic. Retrying; 0 s; 61 s; 62 s; 64 s; stands still
+  20m                              | 124 s; 244 s; 484 s; 964 s
+  leaves a; 10m; see state         | connected; 1564 s; tries
+
+are not suspected where a broker restarts three times
+  @ mqtt=4
+  start; 1m; cut a; 10s; cut a; 10s; cut a; 10s; see state | connected; 0 s; 61 s; 71 s; 82 s
 
 # several addresses
 watch dials events waits

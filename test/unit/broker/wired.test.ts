@@ -30,6 +30,14 @@ const connack = (code: string, versions?: number[]) =>
     connection.hangUp();
   }, versions);
 
+const withProperties = (properties: object): Script => ({
+  fromBroker: (packet, connection) => {
+    if (packet.cmd !== 'connack') return false;
+    connection.toBridge({ ...packet, properties });
+    return true;
+  },
+});
+
 /** How a broker, or what is at its address, can behave. */
 const scripts: Readonly<Record<string, (word: string) => Script>> = {
   'hangs-up': () => greeting(hangUp),
@@ -54,6 +62,9 @@ const scripts: Readonly<Record<string, (word: string) => Script>> = {
     },
   }),
   'ignores-pings': () => swallowed('pingresp'),
+  'keeps-messages': () => swallowed('publish'),
+  /** Takes no longer packet. */
+  takes: (bytes) => withProperties({ maximumPacketSize: Number(bytes) }),
   well: () => ({}),
 };
 
@@ -63,6 +74,7 @@ class Side {
   readonly wire: Wire;
   /** Answers to pings that are held back. */
   readonly held: (() => void)[] = [];
+  readonly rival = { clientId: 'bridge-under-test', cut: () => undefined, deliverLive: () => undefined };
 
   constructor(time: VirtualTime) {
     const ignored = () => {};
@@ -80,11 +92,16 @@ class Bench {
   readonly sides = new Map<string, Side>();
   readonly connection: Connection;
   readonly dials: string[] = [];
+  readonly dialledAt: string[] = [];
   readonly events: string[] = [];
   readonly heard: string[] = [];
   readonly subscribed: string[] = [];
   password: string | undefined;
   waits = 0;
+  hasRival = false;
+  /** How many messages were sent and not acknowledged, at most. */
+  mostInFlight = 0;
+  askedAt = 0;
 
   constructor(settings: readonly string[]) {
     const given = Object.fromEntries(settings.map((setting) => setting.split(/=(.*)/)));
@@ -103,7 +120,8 @@ class Bench {
         return this.password;
       },
       pingEveryMs: Number(given.ping ?? 2_500),
-      ...('base' in given && { baseTopic: given.base, clientId: given.base }),
+      ...('base' in given && { baseTopic: given.base }),
+      ...('test' in given && { testTopic: given.test }),
     });
     const random = () => {
       this.waits += 1;
@@ -113,6 +131,7 @@ class Bench {
       const { host = '', protocolVersion, username, password, clean } = dialled;
       const credentials = username || password ? ` as ${username}:${password}` : '';
       this.dials.push(`${host} ${protocolVersion}${credentials}${clean ? '' : ', a lasting session'}`);
+      this.dialledAt.push(`${Math.round(this.time.now / 1_000)} s`);
       return this.side(host).wire.dialFrom(this.clock)(dialled);
     });
     const { connection, events } = this;
@@ -206,7 +225,7 @@ const verbs: Verbs<Bench> = {
   refuses: (bench, host, ...filters) => {
     bench.side(host).broker.refusesFilter = (filter) => filters.includes(filter) || filters.includes('all');
   },
-  /** Notes the subscriptions from now on. */
+  /** Notes the subscriptions from now on, and the time between them. */
   noted: (bench, host) =>
     bench.side(host).wire.play({
       fromBridge: (packet) => {
@@ -214,10 +233,37 @@ const verbs: Verbs<Bench> = {
         const filters = packet.subscriptions.map(
           ({ topic, qos, rap, nl }) => `${topic} at ${qos}${rap ? ' rap' : ''}${nl ? ' nl' : ''}`,
         );
-        bench.subscribed.push(filters.length > 4 ? `${filters.length} filters` : filters.join(', '));
+        const after = bench.askedAt > 0 ? `after ${(bench.time.now - bench.askedAt) / 1_000} s: ` : '';
+        bench.askedAt = bench.time.now;
+        bench.subscribed.push(
+          after + (filters.length > 4 ? `${filters.length} filters` : filters.join(', ')),
+        );
         return false;
       },
     }),
+  /** Acknowledges messages late, and takes no more than so many at a time. */
+  acknowledges: (bench, host, ms, limit) => {
+    let inFlight = 0;
+    const { fromBroker } = withProperties({ receiveMaximum: Number(limit) });
+    bench.side(host).wire.play({
+      fromBridge: ({ cmd }) => {
+        if (cmd === 'publish') bench.mostInFlight = Math.max(bench.mostInFlight, ++inFlight);
+        return false;
+      },
+      fromBroker: (packet, connection) => {
+        if (packet.cmd !== 'puback') return (limit && fromBroker?.(packet, connection)) === true;
+        bench.time.after(Number(ms), () => {
+          inFlight -= 1;
+          connection.toBridge(packet);
+        });
+        return true;
+      },
+    });
+  },
+  many: (bench, count) => {
+    for (let at = 0; at < Number(count); at++)
+      bench.later('publish', bench.connection.publish(`many/${at}`, 'x', { retain: true }));
+  },
   disconnect: (bench, host, code) => {
     for (const connection of bench.side(host).wire.connections) {
       connection.toBridge({ cmd: 'disconnect', reasonCode: Number(code) });
@@ -233,17 +279,21 @@ const verbs: Verbs<Bench> = {
   },
   /** The oldest answer that is held back comes. */
   answers: (bench, host) => bench.side(host).held.shift()?.(),
-  /** Another client of the same ID takes the connection over each time. */
+  /** Another client of the same ID takes each connection over within 50 ms, until it leaves. */
   rival: (bench, ...hosts) => {
     for (const host of hosts) {
-      const { broker } = bench.side(host);
-      const rival = { clientId: 'bridge-under-test', cut: () => undefined, deliverLive: () => undefined };
+      const { broker, rival } = bench.side(host);
       const takeOver = () => {
-        if (!broker.isPeerOf(rival) && broker.hasPeer(rival.clientId)) broker.attach(rival);
-        bench.time.after(50, takeOver);
+        if (bench.hasRival && !broker.isPeerOf(rival) && broker.hasPeer(rival.clientId)) broker.attach(rival);
+        if (bench.hasRival) bench.time.after(50, takeOver);
       };
+      bench.hasRival = true;
       takeOver();
     }
+  },
+  leaves: (bench, host) => {
+    bench.hasRival = false;
+    bench.side(host).broker.detach(bench.side(host).rival);
   },
   sleep: ({ clock }, ms) => clock.machine.sleep(Number(ms)),
   password: (bench, word) => {
@@ -258,9 +308,13 @@ tellStories<Bench>(import.meta.url, {
   fact: (name) => (bench) => {
     if (name === 'log') return bench.lines.messages;
     if (name === 'waits') return `${bench.waits} waits`;
+    if (name === 'flight') return `at most ${bench.mostInFlight} in flight`;
+    if (name === 'unread') return `unread: ${bench.connection.unreadTopic ?? 'nothing'}`;
+    if (name === 'standing') return bench.connection.isStandingStill ? 'stands still' : 'tries';
     if (name === 'state') return bench.connection.isConnected ? 'connected' : 'not connected';
     const lists: Readonly<Record<string, readonly string[]>> = {
       dials: bench.dials,
+      dialled: bench.dialledAt,
       events: bench.events,
       heard: bench.heard,
       subscribed: bench.subscribed,
