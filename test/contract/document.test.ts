@@ -3,7 +3,7 @@ import { type OperationName, operationRow } from '../../src/cloud/operations.ts'
 import { encodeCall } from '../../src/cloud/request.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { CloudTestClient } from '../support/cloudTestClient.ts';
-import { operationSamples, sampleCall } from '../support/operationSamples.ts';
+import { operationSamples, pathIn, sampleCall } from '../support/operationSamples.ts';
 
 // What the interface document says of bodies and queries: the client sends it, and the simulated cloud accepts it.
 
@@ -102,25 +102,11 @@ describe('the simulated cloud', () => {
   });
   afterAll(() => simulator.stop());
 
-  function pathOf(name: OperationName): string {
-    const { properties, signals, sonics, incidents, users } = simulator.world;
-    const ids: Record<string, string | undefined> = {
-      property_id: properties.ids[0],
-      signal_id: signals.ids[0],
-      sonic_id: sonics.ids[0],
-      thing_id: sonics.ids[0],
-      user_id: users.ids[0],
-      incident_id: incidents.ids.find(
-        (id) => simulator.world.propertyOf(incidents.get(id)?.sonic_id ?? null) === properties.ids[0],
-      ),
-    };
-    return operationRow(name).path.replaceAll(/\{(\w+)\}/g, (_, param: string) => ids[param] ?? '');
-  }
   const send = async (name: OperationName, body: unknown) => {
     // A test that runs would refuse the next, and no incident offers an action that it does not list.
     const [sonicId = ''] = simulator.world.sonics.ids;
     simulator.world.setValve(sonicId, 'open');
-    return client.ask(operationRow(name).method, pathOf(name), { body });
+    return client.ask(operationRow(name).method, pathIn(simulator.world, name), { body });
   };
 
   it.each(permitted.filter(([, body]) => !('action' in body && body.action === 'call_plumber')))(

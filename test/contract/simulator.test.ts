@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readEnvelope } from '../../src/cloud/decoders.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
-import { Simulator } from '../../src/simulator/simulator.ts';
+import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
 import { CloudTestClient } from '../support/cloudTestClient.ts';
+import { operationSamples, pathIn } from '../support/operationSamples.ts';
 
 let simulator: Simulator;
 let client: CloudTestClient;
@@ -15,55 +16,15 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
-/** A good body for each operation that takes one. */
-const goodBodies: { readonly [Name in OperationName]?: unknown } = {
-  sign_in: { email: 'demo@example.com', password: 'demo' },
-  refresh_token: {},
-  act_on_incident: { action: 'snooze' },
-  update_property: { name: 'Villa', lat: 1.5 },
-  patch_property: { active: false },
-  update_notification_settings: { high_volume_threshold_litres: 75, high_humidity: true },
-  update_property_settings: { timezone: 'Europe/Berlin', webhook_url: 'https://example.com/hook' },
-  update_signal: { name: 'Attic' },
-  patch_signal: { name: 'Attic' },
-  update_sonic: { name: 'Sink' },
-  patch_sonic: { name: 'Sink' },
-  command_valve: { action: 'close' },
-  act_on_property_incident: { action: 'snooze', reason: 'on holiday' },
-  change_thing_state: { action: 'close', reason: 'on holiday' },
-  create_property: { name: 'Beach hut', city: 'Sampleton', colour: 'blue' },
-  update_customer_property: { name: 'Villa', colour: 'blue' },
-  update_property_configuration: { leak_protection_enabled: true },
-  update_user: { first_name: 'Ada', last_name: 'Byron' },
-  create_invitation: { email: 'guest@example.com', role: 'guest' },
-  update_customer_notifications: { push_enabled: false },
-  start_pressure_test: { source: 'app' },
-  update_wifi_sonic: { name: 'Barn' },
-  patch_wifi_sonic: { name: 'Barn' },
-  command_wifi_valve: { action: 'close' },
-};
-
 /** The valve commands proper are answered with nothing. */
 const withoutAnswer: readonly OperationName[] = ['command_valve', 'command_wifi_valve'];
 
-/** The path of a row with the ids of records that exist, or with the given id in their place. */
-function pathOf(name: OperationName, id?: string): string {
-  const { properties, signals, sonics, wifiSonics, incidents, users } = simulator.world;
-  const ids: Record<string, string | undefined> = {
-    property_id: properties.ids[0],
-    signal_id: signals.ids[0],
-    hub_id: signals.ids[0],
-    sonic_id: (name.includes('wifi') ? wifiSonics : sonics).ids[0],
-    thing_id: sonics.ids[0],
-    incident_id: incidents.ids[0],
-    user_id: users.ids[0],
-  };
-  return operationRow(name).path.replaceAll(/\{(\w+)\}/g, (_, param: string) => id ?? ids[param] ?? '');
-}
+const pathOf = (name: OperationName, id?: string) => pathIn(simulator.world, name, id);
 
 function ask(name: OperationName, path = pathOf(name), sent = {}) {
-  const body = goodBodies[name];
-  return client.ask(operationRow(name).method, path, { ...(body !== undefined && { body }), ...sent });
+  const { body } = { body: undefined, ...operationSamples[name] };
+  const good = name === 'sign_in' ? demoCredentials : body;
+  return client.ask(operationRow(name).method, path, { ...(good !== undefined && { body: good }), ...sent });
 }
 
 const withIds = operationNames.filter((name) => paramNames(operationRow(name).path).length > 0);

@@ -7,6 +7,7 @@ import {
   paramNames,
   type QueryOf,
 } from '../../src/cloud/operations.ts';
+import type { World } from '../../src/simulator/world.ts';
 import { stubEmail } from './cloudStub.ts';
 
 /** The query and body of a valid call, and a valid answer. Undefined means an empty answer. */
@@ -134,4 +135,25 @@ export function sampleCall<Name extends OperationName>(name: Name, params?: Para
   const names = paramNames(operationRow(name).path);
   const nasty = Object.fromEntries(names.map((param) => [param, `${param} ü?#&+`]));
   return { operation: name, params: params ?? nasty, ...parts } as Call<Name>;
+}
+
+/** The IDs of records of the world, by the names of path parameters. */
+export function idsIn(world: World, name: OperationName): Readonly<Record<string, string>> {
+  const { properties, signals, sonics, wifiSonics, incidents, users } = world;
+  const [property_id = '', signal_id = '', thing_id = '', user_id = ''] = [
+    properties,
+    signals,
+    sonics,
+    users,
+  ].map(({ ids }) => ids[0]);
+  const sonic_id = name.includes('wifi') ? (wifiSonics.ids[0] ?? '') : thing_id;
+  const incident_id =
+    incidents.ids.find((id) => world.propertyOf(incidents.get(id)?.sonic_id ?? null) === property_id) ?? '';
+  return { property_id, signal_id, hub_id: signal_id, sonic_id, thing_id, incident_id, user_id };
+}
+
+/** The path of the operation with the IDs of records of the world, or with this one in their place. */
+export function pathIn(world: World, name: OperationName, id?: string): string {
+  const ids = idsIn(world, name);
+  return operationRow(name).path.replaceAll(/\{(\w+)\}/g, (_, param: string) => id ?? ids[param] ?? '');
 }
