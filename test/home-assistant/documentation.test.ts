@@ -4,10 +4,10 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { runBuilt } from '../support/callProgram.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
-import { takePicture } from '../support/pictures.ts';
-import { tourWords } from '../support/tourWords.ts';
+import { inPage, takePicture } from '../support/pictures.ts';
 import { waitFor } from '../support/waitFor.ts';
 import {
+  becomes,
   type Household,
   newestVersion,
   pictures,
@@ -106,11 +106,6 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
   });
 });
 
-/** An expression for the first element of this name in a page of Home Assistant. */
-function inPage(name: string): string {
-  return `(function find(root) { return [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot ? find(each.shadowRoot) : [])]); })(document).find((each) => each.localName === '${name}')`;
-}
-
 const fields = z.record(z.string(), z.unknown()).optional();
 const tapAction = z.object({ perform_action: z.string().optional(), target: fields, data: fields });
 const card = z.object({ name: z.string().optional(), tap_action: tapAction.optional() });
@@ -157,13 +152,7 @@ async function expectValve(state: string): Promise<void> {
   expect(household.cloud.world.sonics.get(sonicId())?.valve_state).toBe(state);
 }
 
-async function entityIs(entityId: string, state: string): Promise<void> {
-  await waitFor(async () => (await household.home.states()).get(entityId)?.state === state, {
-    what: `${entityId} to be ${state}`,
-    timeoutMs: 180_000,
-    intervalMs: 200,
-  });
-}
+const entityIs = (entityId: string, state: string) => becomes(household, entityId, state);
 
 async function openValve(): Promise<void> {
   await household.home.callService('valve', 'open_valve', 'valve.kitchen');
@@ -256,103 +245,5 @@ describe('the examples', () => {
 
   test('Home Assistant complains about nothing', async () => {
     expect(await household.home.complaints()).toEqual([]);
-  });
-});
-
-interface Shot {
-  readonly name: keyof typeof tourWords;
-  /** The path in Home Assistant; null for the status page. */
-  readonly path: string | null;
-  readonly height: number;
-  readonly presses?: readonly string[];
-  readonly prepare: () => unknown;
-}
-
-describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () => {
-  const [willow, flat] = ['/water-house/water', '/water-house/water-2'];
-  const world = () => household.cloud.world;
-  const bathroomId = () => world().sonics.ids[1] ?? '';
-  const hubId = () => world().sonics.get(sonicId())?.signal_id ?? '';
-  const call = (action: string, entity: string) =>
-    household.home.callService(...(action.split('.') as [string, string]), entity);
-  /** In place of an element to press: an action in the page. */
-  const act = (script: string) => `({ click() { ${script} } })`;
-
-  const shots: readonly Shot[] = [
-    {
-      ...{ name: 'all-good', path: null, height: 844 },
-      prepare: () => {
-        for (const id of world().incidents.ids) world().closeIncident(id);
-      },
-    },
-    {
-      ...{ name: 'closing', path: willow, height: 560 },
-      prepare: async () => {
-        // It does not arrive, which is a failure after 90 seconds.
-        await call('valve.close_valve', 'valve.bathroom');
-        const starts = () => world().sonics.get(bathroomId())?.valve_state !== 'open';
-        await waitFor(starts, { what: 'the command to reach the cloud' });
-        world().valve(bathroomId())?.stop();
-        world().setValve(sonicId(), 'closing');
-      },
-    },
-    {
-      ...{ name: 'offline', path: willow, height: 620 },
-      prepare: () => {
-        world().setValve(sonicId(), 'open');
-        world().dropCloud(hubId());
-      },
-    },
-    {
-      ...{ name: 'leak', path: willow, height: 350 },
-      presses: [
-        act(`${inPage('home-assistant-main')}.dispatchEvent(new CustomEvent('hass-show-notifications'))`),
-      ],
-      prepare: async () => {
-        world().connectCloud(hubId());
-        await entityIs('valve.kitchen', 'open');
-        const path = 'sonic2mqtt/close_valve_at_leak.yaml';
-        const yaml = readFileSync(
-          new URL('../../blueprints/close_valve_at_leak.yaml', import.meta.url),
-          'utf8',
-        );
-        await household.home.ask('blueprint/save', { domain: 'automation', path, yaml });
-        await household.home.ask('call_service', {
-          domain: 'persistent_notification',
-          service: 'dismiss_all',
-        });
-        const input = { leak_sensor: ['binary_sensor.kitchen_leak'], valve: ['valve.kitchen'] };
-        await household.home.saveAutomation('leak', { alias: 'Leak', use_blueprint: { path, input } });
-        world().openIncident({ type: 'water_presence_detected', sonicId: sonicId() });
-      },
-    },
-    {
-      ...{ name: 'failed', path: flat, height: 760 },
-      prepare: () => entityIs('binary_sensor.bathroom_command_failed', 'on'),
-    },
-    {
-      ...{ name: 'paused', path: flat, height: 620 },
-      presses: [
-        act(`${inPage('hui-sections-view')}.shadowRoot.querySelectorAll('hui-section')[2].scrollIntoView()`),
-      ],
-      prepare: async () => {
-        await call('button.press', 'button.bathroom_dismiss_failed_command');
-        await call('switch.turn_on', 'switch.flat_12_automatic_shut_off');
-        const pause = 'number.flat_12_pause_automatic_shut_off';
-        await household.home.callService('number', 'set_value', pause, { value: 60 });
-      },
-    },
-  ];
-
-  test.each(shots)('shows $name', async ({ name, path, presses, height, prepare }) => {
-    await prepare();
-    const [, statusPage] = await household.program.waitForOutput(/HTTP: listening on (\S+)/);
-    await takePicture({
-      url: path === null ? `${statusPage}/` : `${household.home.url}${path}`,
-      texts: tourWords[name],
-      ...(presses && { presses }),
-      file: `${pictures}tour-${name}.png`,
-      ...{ width: 390, height },
-    });
   });
 });

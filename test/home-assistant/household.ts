@@ -6,6 +6,7 @@ import { type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type HomeAssistant, startHomeAssistant } from './homeAssistant.ts';
 
 export const newestVersion = readFileSync(new URL('newest', import.meta.url), 'utf8').trim();
@@ -88,4 +89,13 @@ export async function settled(problems: () => Promise<string[]>): Promise<string
     if (left.length === 0 || performance.now() > deadline) return left;
     await pause(500);
   }
+}
+
+/** Waits until Home Assistant shows an entity in this state. */
+export async function becomes({ home }: Household, entityId: string, state: string): Promise<void> {
+  await waitFor(async () => (await home.states()).get(entityId)?.state === state, {
+    what: `${entityId} to be ${state}`,
+    timeoutMs: 180_000,
+    intervalMs: 200,
+  });
 }

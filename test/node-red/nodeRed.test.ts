@@ -12,6 +12,7 @@ import { waitFor } from '../support/waitFor.ts';
 import { type Entered, type NodeRed, shownIn, startNodeRed } from './nodeRed.ts';
 
 const credentials = { user: 'home', password: 'of the br@ker' };
+const docs = process.env['PICTURES'];
 const pictures = fileURLToPath(new URL('pictures/', import.meta.url));
 
 const oneValve = { properties: 1, signals: 1, sonics: 1 };
@@ -72,13 +73,14 @@ const allAlerts = '["water_presence_detected","high_volume_alert","long_flow_ale
 const button = (words: string) =>
   `[...document.querySelectorAll('button')].find((each) => each.innerText.trim().toLowerCase() === '${words.toLowerCase()}')`;
 
+/** Takes the picture of this name, and that of the documentation for `npm run pictures`. */
 function look(nodeRed: NodeRed, name: string, texts: readonly string[], presses: readonly string[] = []) {
   mkdirSync(pictures, { recursive: true });
   return takePicture({
     url: `${nodeRed.url}/dashboard/water`,
     texts,
     presses,
-    file: `${pictures}${name}.png`,
+    file: docs && name === 'dashboard' ? `${docs}/node-red.webp` : `${pictures}${name}.png`,
     width: 1100,
     height: 760,
   });

@@ -45,8 +45,8 @@ export interface Tab {
   readonly complaints: readonly string[];
   /** Evaluates an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
-  /** Writes a screenshot as a PNG file: of the visible part, or of the whole page. */
-  takePicture(file: string, isWhole?: boolean): Promise<void>;
+  /** Writes a screenshot as a PNG or a WebP file: of the visible part, or of the whole page, without so many pixels at the left and the top. */
+  takePicture(file: string, isWhole?: boolean, without?: readonly [left: number, top: number]): Promise<void>;
   /** Sends one command of the DevTools protocol. */
   command(method: string, params?: object): Promise<unknown>;
 }
@@ -111,8 +111,12 @@ export async function openTab(url: string, look: TabOptions): Promise<Tab & { cl
       if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
       return result.value;
     },
-    takePicture: async (file, isWhole = false) => {
-      const picture = await command('Page.captureScreenshot', { captureBeyondViewport: isWhole });
+    takePicture: async (file, isWhole = false, [x, y] = [0, 0]) => {
+      const picture = await command('Page.captureScreenshot', {
+        captureBeyondViewport: isWhole,
+        ...(x + y > 0 && { clip: { x, y, width: width - x, height: height - y, scale: 1 } }),
+        ...(file.endsWith('.webp') && { format: 'webp', quality: 80 }),
+      });
       const { data } = z.object({ data: z.string() }).parse(picture);
       writeFileSync(file, Buffer.from(data, 'base64'));
     },

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openTab, waitInTab } from './chromium.ts';
+import { openTab, type TabOptions, waitInTab } from './chromium.ts';
 
 // All the text of a page, including shadow roots.
 const pageText = `(() => {
@@ -10,20 +10,20 @@ const pageText = `(() => {
   return read(document.body);
 })()`;
 
-/**
- * Writes a screenshot of a page as a PNG file, once all these texts are on it. Returns the text of the page.
- */
-export async function takePicture(options: {
-  url: string;
-  texts: readonly string[];
+export interface PictureOptions extends TabOptions {
+  readonly url: string;
+  readonly texts: readonly string[];
   /** Expressions for elements to click first, one after the other, each as soon as it is enabled. */
-  presses?: readonly string[];
-  file: string;
-  width: number;
-  height: number;
-}): Promise<string> {
-  const { url, texts, presses = [], file, width, height } = options;
-  const tab = await openTab(url, { width, height });
+  readonly presses?: readonly string[];
+  readonly file: string;
+  /** How many pixels at the left and the top the picture leaves out. */
+  readonly without?: readonly [left: number, top: number];
+}
+
+/** Writes a screenshot of a page as a PNG or a WebP file, once all these texts are on it. Returns the text of the page. */
+export async function takePicture(options: PictureOptions): Promise<string> {
+  const { url, texts, presses = [], file, without } = options;
+  const tab = await openTab(url, options);
   for (const press of presses) {
     const pressed = `(() => { const it = ${press}; if (!it || it.disabled) return false; it.click(); return true; })()`;
     await waitInTab(tab, pressed, 60_000);
@@ -48,7 +48,12 @@ export async function takePicture(options: {
   // Icons appear later than their texts.
   await pause(2_000);
   await missing();
-  await tab.takePicture(file);
+  await tab.takePicture(file, false, without);
   await tab.close();
   return shown;
+}
+
+/** An expression for the first element of this name in a page of Home Assistant, whose elements have trees of their own. */
+export function inPage(name: string): string {
+  return `(function find(root) { return [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot ? find(each.shadowRoot) : [])]); })(document).find((each) => each.localName === '${name}')`;
 }

@@ -1,4 +1,4 @@
-/** By picture of docs/tour.md: words that it shows. After a change, take it again (docs/internals/development.md). */
+/** By picture of docs/tour.md: words that it shows. After a change, take it again: npm run pictures. */
 export const tourWords = {
   'all-good': ['All good.', 'No leaks, water on.'],
   closing: ['Kitchen is closing.', 'Closing'],
