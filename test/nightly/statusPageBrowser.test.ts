@@ -591,9 +591,9 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
       Object.defineProperty(navigator, 'clipboard', { value: clipboard });
       document.execCommand = () => { window.copied = document.activeElement.value; return true; };
       document.querySelector('#copy-dashboard').click();
-      return true;
+      return document.querySelector('#copy-dashboard').innerText;
     })()`;
-    await tab.evaluate(fake);
+    expect(await tab.evaluate(fake)).toBe('Copying …');
     await waitInTab(tab, `document.querySelector('#copy-dashboard').innerText.startsWith('Copied.')`);
     expect(await tab.evaluate('window.copied')).toBe((await httpRequest(`${url}/dashboard.yaml`)).text);
     await tab.close();

@@ -616,6 +616,7 @@ function pageLinks({ number: page, of }) {
 // ---- the dashboard ----------------------------------------------------------------------------------------------
 
 async function copyDashboard({ target }) {
+  write(target, texts.dashboard_copying);
   try {
     const answer = await fetch('dashboard.yaml', { cache: 'no-store', signal: AbortSignal.timeout(30_000) });
     if (!answer.ok) throw new Error(String(answer.status));
