@@ -117,15 +117,15 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a message is as old as the last ping that was answered',
     file: 'src/broker/pings.ts',
-    text: 'ping?.sentAt ?? this.#sentAfter',
-    replacement: 'this.#clock.monotonic()',
+    text: 'ping?.sentAt ?? sentAfter',
+    replacement: 'clock.monotonic()',
     tests: ['test/unit/broker/wired.test.ts'],
   },
   {
     promise: 'an answer is for the oldest ping',
     file: 'src/broker/pings.ts',
-    text: 'this.#unanswered.shift()',
-    replacement: 'this.#unanswered.pop()',
+    text: 'unanswered.shift()',
+    replacement: 'unanswered.pop()',
     tests: ['test/unit/broker/wired.test.ts'],
   },
   {
