@@ -101,7 +101,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   connection.on('lost', pause).on('failed', pause).on('connected', pause);
   const discovery = new DiscoveryMessages({
     ...{ connection, mirror, clock, log },
-    onDue: (kind, id) => publisher.publishAgain(kind, id),
+    onDue: (kind, id) => publisher.planOne(kind, id),
   });
   const health = new HealthMonitor({
     ...{ client, connection, mirror, state, store, poller, discovery, clock, log },
@@ -149,7 +149,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const publishEvent = bridgeEvents(topics, connection, store, health, clock, log);
   outcomes
     .on('outcome', (outcome) => publishEvent('command', outcome))
-    .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
+    .on('showAgain', (kind, id) => publisher.republishStates(kind, id))
     .on('offersChanged', () => publisher.planAll());
   const incidentEvents = new IncidentEvents({
     ...{ state, client, connection, store, poller, publishEvent, publisher, clock, log },

@@ -5,7 +5,10 @@ import { CloudError } from './errors.ts';
 import { type CallFault, faultsOf, unknownNames } from './fields.ts';
 import { type AnyOperation, type OperationName, operationRow, paramNames } from './operations.ts';
 
-/** Operation name to `METHOD /path/{param}`, as the configuration has checked it; null switches it off. */
+/**
+ * Operation name to `METHOD /path/{param}`, as the configuration has checked it; null switches it off. A route may lead
+ * anywhere. What may move a valve goes by the name of the operation, so the owner answers for where it leads.
+ */
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
 type RequestRoute = Pick<AnyOperation, 'method' | 'path'>;

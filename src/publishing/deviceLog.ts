@@ -9,19 +9,24 @@ import { knownWord } from '../model/words.ts';
 
 type DeviceView = SignalView | SonicView;
 
+/** Why a device is shown as available or not. `rejected`: the broker does not take one of its values. */
+type Shown = Reach | 'rejected';
+
 /** What is logged of a device when it changes. */
 interface Noted {
-  readonly reach: Reach;
+  readonly reach: Shown;
   readonly isFaulty: boolean;
   readonly isLow: boolean;
   /** Undefined if it was not read. */
   readonly movement: Movement | null | undefined;
 }
 
-const offlineCauses: Partial<Record<Reach, Partial<Record<DeviceView['kind'], string>>>> = {
+const rejected = 'the MQTT broker rejects one of its values';
+const offlineCauses: Partial<Record<Shown, Partial<Record<DeviceView['kind'], string>>>> = {
   offline: { signal: 'it has no connection to the cloud', sonic: 'it has no connection to its hub' },
   hub_offline: { sonic: 'its hub is offline' },
   hub_unread: { sonic: 'its hub was not read' },
+  rejected: { signal: rejected, sonic: rejected },
 };
 
 /** A device of an earlier run. What it was like then is no news. */
@@ -48,14 +53,15 @@ export class DeviceLog {
   }
 
   /** Notes what is so of a device; `label` is its name in log lines. */
-  note(view: DeviceView, label: string): void {
+  note(view: DeviceView, label: string, isRejected = false): void {
     const { kind } = view;
     const id = kind === 'sonic' ? view.sonic.id : view.signal.id;
     const before = this.#noted.get(`${kind}/${id}`);
     const isSonic = kind === 'sonic';
     // What later lists lack is in the health, and after an outage it lasts a moment.
     const isMissed = view.reach === 'stale' || (view.reach === 'hub_unread' && before);
-    const reach = isMissed ? (before?.reach ?? 'up') : view.reach;
+    const known = isMissed ? (before?.reach ?? 'up') : view.reach;
+    const reach = isRejected && isOnline(known) ? 'rejected' : known;
     const now: Noted = {
       reach,
       isFaulty: isSonic && knownWord(valveStates, view.sonic.valve_state) === 'faulty',
@@ -66,7 +72,7 @@ export class DeviceLog {
     const say = (text: string) => this.#say(kind, label, text);
     const cause = offlineCauses[reach]?.[kind];
     if (cause && before?.reach !== reach) say(`offline: ${cause}`);
-    if (isAvailable(reach) && before && !isAvailable(before.reach)) say('online again');
+    if (isOnline(reach) && before && !isOnline(before.reach)) say('online again');
     if (now.isFaulty && !before?.isFaulty) say('the cloud reports a fault of the valve');
     if (before?.isFaulty && !now.isFaulty) say('no fault any more');
     if (now.isLow && !before?.isLow) say('battery low');
@@ -102,6 +108,10 @@ export class DeviceLog {
   #say(kind: DeviceView['kind'], label: string, text: string): void {
     this.#news.set(text, [...(this.#news.get(text) ?? []), `${kindLabels[kind]} ${label}`]);
   }
+}
+
+function isOnline(reach: Shown): boolean {
+  return reach !== 'rejected' && isAvailable(reach);
 }
 
 function capitalised(text: string): string {

@@ -42,7 +42,7 @@ export function keepPresent({
     0,
     () => {
       log.info('Home Assistant has started. Publishing all devices');
-      publisher.publishAll();
+      publisher.republishAll();
     },
   );
   // A cluster may notice late that an earlier connection has ended, and then publishes the last will of that connection.
@@ -53,7 +53,7 @@ export function keepPresent({
     willSpacingMs,
     () => {
       mirror.forget(topics.documents('bridge', ''));
-      publisher.publishAgain('bridge', '');
+      publisher.planOne('bridge', '');
     },
   );
   connection

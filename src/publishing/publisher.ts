@@ -55,11 +55,8 @@ interface RecordKey {
   readonly id: string;
 }
 
-/**
- * What is to be on the broker of a record. `shown`: what its view says. `unread`: it may exist, so it is offline. `gone`: nothing.
- * `foreign`: it has no messages of this bridge.
- */
-type Verdict = 'shown' | 'unread' | 'gone' | 'foreign';
+/** What is to be on the broker of a record. `shown`: what its view says. `unread`: it may exist, so it is offline. `gone`: nothing. */
+type Verdict = 'shown' | 'unread' | 'gone';
 
 interface Published {
   readonly record: RecordKey;
@@ -82,6 +79,9 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  * 2. Each record that the account or the state file has gets a verdict. Its messages follow from the verdict, unless they were
  *    made from the same view before: first what is offline, then what is shown, and last what is deleted.
  * 3. `cloud` and `state` become `online`, after the devices, so that no old value ever looks available.
+ *
+ * So a message is published if all of this holds: the publisher is awake and connected, the record is asked in this round, the
+ * verdict gives it a message, that is made from something new, and the broker has another one.
  *
  * The state file has every device and incident with messages on the broker (`kept.devices`), until the broker has deleted
  * them. What neither the state file nor the account has stays: it may belong to others.
@@ -120,9 +120,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     store.on('pause', () => this.wake());
     mirror.on('refusal', (topic) => {
       const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge', id: '' };
-      if (kind === 'signal' || kind === 'sonic') this.publishAgain(kind, id);
+      if (kind === 'signal' || kind === 'sonic') this.planOne(kind, id);
     });
-    connection.on('connected', () => this.publishAll());
+    connection.on('connected', () => this.republishAll());
     connection.on('message', ({ topic, isRetained }) => {
       // An earlier run, in which discovery was not switched off, may have left messages.
       if (!context.isDiscoveryOn && isRetained && context.topics.isDiscovery(topic)) mirror.found(topic);
@@ -160,20 +160,20 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /** Publishes everything again, because the broker may have lost it or Home Assistant has started. */
-  publishAll(): void {
+  republishAll(): void {
     this.#isAllWanted = true;
     this.wake();
   }
 
   /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
-  showAgain(kind: DeviceKind, id: string): void {
+  republishStates(kind: DeviceKind, id: string): void {
     const { context, mirror } = this.#parts;
     mirror.forget([context.topics.below(kind, id, statesPath)]);
-    this.publishAgain(kind, id);
+    this.planOne(kind, id);
   }
 
   /** Makes the messages of the device again, and publishes what differs. */
-  publishAgain(kind: DeviceKind, id: string): void {
+  planOne(kind: DeviceKind, id: string): void {
     if (kind === 'bridge') this.#bridgeFrom = null;
     else {
       const key = keyOf({ kind, id });
@@ -334,13 +334,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return [...asked.values()];
   }
 
-  #verdictOf(record: RecordKey): Verdict {
+  /** Null for a record that has no messages of this bridge. */
+  #verdictOf(record: RecordKey): Verdict | null {
     const { state, store } = this.#parts;
     const { kind, id } = record;
-    if (this.isShowingDevices && this.#isShown(record)) return 'shown';
-    if (!state.kept.devices.has(keyOf(record))) return 'foreign';
     const isPlacePending =
       kind === 'incident' ? store.incidents.isPlacePending(id) : store.isPlacePending(kind, id);
+    const isShown = kind === 'incident' ? store.incidents.get(id) !== null : store.isShown(kind, id);
+    if (this.isShowingDevices && isShown && !isPlacePending) return 'shown';
+    if (!state.kept.devices.has(keyOf(record))) return null;
     if (isPlacePending || !this.isShowingDevices) return 'unread';
     // The account no longer has what this run has shown, or `filters.properties` now leaves out its property.
     const before = this.#published.get(keyOf(record))?.verdict;
@@ -349,12 +351,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     // or misspelt. Then everything that the account still has stays until the filter is corrected.
     const isLeftOut = !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
     return store.areListsComplete && isLeftOut ? 'gone' : 'unread';
-  }
-
-  #isShown({ kind, id }: RecordKey): boolean {
-    const { store } = this.#parts;
-    if (kind === 'incident') return store.incidents.get(id) !== null;
-    return store.isShown(kind, id) && !store.isPlacePending(kind, id);
   }
 
   /** What the messages of a record are made from. */
@@ -385,8 +381,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const view = verdict === 'shown' ? store.view(kind, id) : null;
     if (!view) this.#publishUnreadDevice({ kind, id });
     else {
-      this.#publishDevice(view);
-      if (view.kind !== 'property') this.#deviceLog.note(view, store.label(view.kind, id));
+      const isRejected = this.#publishDevice(view);
+      if (view.kind !== 'property') this.#deviceLog.note(view, store.label(view.kind, id), isRejected);
     }
   }
 
@@ -427,14 +423,17 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return failure && `not read since the start. ${failureMessage(failure, [poll])}`;
   }
 
-  #publishDevice(view: DeviceView): void {
+  /** Returns whether the broker refuses a message of the device. */
+  #publishDevice(view: DeviceView): boolean {
     const { context, mirror } = this.#parts;
     const { discovery, messages: planned, unwanted } = planDevice(view, context);
     const topics = [...planned.map(({ topic }) => topic), ...unwanted];
-    const messages = topics.some((topic) => mirror.isRefused(topic)) ? unavailable(planned) : planned;
+    const isRefused = topics.some((topic) => mirror.isRefused(topic));
+    const messages = isRefused ? unavailable(planned) : planned;
     if (discovery) this.#publishDiscovery(discovery, view);
     else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
     this.#putAll({ unwanted, messages });
+    return isRefused;
   }
 
   #putAll({ messages, unwanted }: Pick<DevicePlan, 'messages' | 'unwanted'>): void {

@@ -5,12 +5,15 @@ import { DeviceLog } from '../../../src/publishing/deviceLog.ts';
 import { logLines } from '../../support/logLines.ts';
 import { aSonic, sonicView } from '../../support/views.ts';
 
+type Seen = SonicView | null | 'rejected';
+
 /** The lines about a valve that is seen like this, one after the other; null: not read by this run. */
-function linesOf(views: readonly (SonicView | null)[]): readonly string[] {
+function linesOf(views: readonly Seen[]): readonly string[] {
   const lines = logLines();
   const deviceLog = new DeviceLog(lines.log);
   for (const view of views) {
-    if (view) deviceLog.note(view, '"Kitchen"');
+    if (view === 'rejected') deviceLog.note(sonicView(), '"Kitchen"', true);
+    else if (view) deviceLog.note(view, '"Kitchen"');
     else deviceLog.noteUnread('sonic', aSonic().id, '"Kitchen"', 'not read');
     deviceLog.write();
   }
@@ -30,7 +33,7 @@ const moved = (movement: Partial<Movement> | null) => {
   return { ...view, valveRecord: { ...view.valveRecord, movement: whole } } as SonicView;
 };
 
-it.each<[news: string, views: readonly (SonicView | null)[], lines: readonly string[]]>([
+it.each<[news: string, views: readonly Seen[], lines: readonly string[]]>([
   [
     'a valve that is read long after the start, once',
     [unread, unread, sonicView()],
@@ -52,6 +55,11 @@ it.each<[news: string, views: readonly (SonicView | null)[], lines: readonly str
     ['offline: its hub was not read', 'online again'],
   ],
   ['no hub that is missed for a while', [sonicView(), hubUnread, sonicView()], []],
+  [
+    'a valve of which the broker rejects a value',
+    [sonicView(), 'rejected', 'rejected', sonicView()],
+    ['offline: the MQTT broker rejects one of its values', 'online again'],
+  ],
   ['a fault, once', [state('faulty'), state('faulty')], ['the cloud reports a fault of the valve']],
   [
     'the end of a fault',
