@@ -75,7 +75,7 @@ export function fault(text: string): Fault {
  *
  * This folder holds what tests share. End-to-end tests start real programs with this file, `brokers.ts`,
  * `mosquitto.ts` and the proxies (`tcpProxy.ts`, `faultyCloud.ts`). Unit tests use a *bench*
- * (`clientBench.ts`, `commandBench.ts`, `pollerBench.ts`): one part of the bridge with everything that it
+ * (`clientBench.ts`, `commandBench.ts`): one part of the bridge with everything that it
  * needs, on a stub of the cloud. `views.ts` has sample data, and `discoveryViolations.ts` and
  * `stateViolations.ts` have the rules of Home Assistant. Stories (test/stories) use none of these: their
  * bench is the class `Home` in test/stories/home.ts, which runs the whole bridge in memory and in virtual

@@ -1,375 +1,200 @@
-import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
-import type { Poller } from '../../../src/polling/poller.ts';
-import type { StubAnswer } from '../../support/cloudStub.ts';
-import { createPoller, list, noon, startPoller } from '../../support/pollerBench.ts';
-import { waitFor } from '../../support/waitFor.ts';
+import { EventEmitter } from 'node:events';
+import { CloudClient } from '../../../src/cloud/client.ts';
+import { operationNames } from '../../../src/cloud/operations.ts';
+import type { RouteOverrides } from '../../../src/cloud/request.ts';
+import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
+import { Poller } from '../../../src/polling/poller.ts';
+import { newKept } from '../../../src/state/sections.ts';
+import type { StateFile } from '../../../src/state/stateFile.ts';
+import { Store } from '../../../src/store/store.ts';
+import { VirtualCloud } from '../../simulation/virtualCloud.ts';
+import { ProcessClock, VirtualTime } from '../../simulation/virtualTime.ts';
+import { logLines } from '../../support/logLines.ts';
+import { msOf, tellStories } from '../../support/script.ts';
 
-async function pollIncidents(poller: Poller): Promise<void> {
-  const polls = poller.statuses.records.incidents.counts.success;
-  poller.refresh();
-  await waitFor(() => poller.statuses.records.incidents.counts.success > polls, {
-    what: 'the incidents to be polled',
-  });
+const ignored = () => {};
+
+/** Records of a list: `ID`, `ID@HUB` and `ID=WORD`, or JSON. */
+function recordIn(name: string, word: string): object {
+  if (word.startsWith('{')) return JSON.parse(word);
+  const [, id = '', hub, state] = /^([^@=]+)(?:@([^=]+))?(?:=(.+))?$/.exec(word) ?? [];
+  if (name === 'incidents')
+    return {
+      id,
+      type: 'long_flow_alert',
+      open: state !== 'over',
+      state: state ?? 'contacting',
+      sonic_id: hub,
+    };
+  const radio = state === 'unlinked' ? 'disconnected' : 'connected';
+  if (!name.startsWith('sonics')) return { id };
+  return { id, signal_id: hub, radio_connection: radio, valve_state: state === 'closed' ? 'closed' : 'open' };
 }
 
-describe('an incident that the list of open ones misses', () => {
-  const leak = { id: 'leak', open: true, type: 'long_flow_alert', state: 'contacting' };
+/** What is read of a sonic where nothing else is said. */
+const figures: Readonly<Record<string, object>> = {
+  daily_usage: { daily: [] },
+  pressure_tests: { by_day: {} },
+  telemetry: { pressure: 3_000 },
+  settings: { timezone: 'UTC' },
+  notifications: { high_humidity: true },
+};
 
-  /** A cloud whose list names the incident only at first. */
-  async function startWith(record: object) {
-    let isListed = true;
-    const bench = await startPoller(({ path }) => {
-      if (path.endsWith('/incidents/leak')) return record;
-      return path.endsWith('/incidents') && isListed ? list(leak) : list();
-    });
-    isListed = false;
-    const before = bench.stub.requests.length;
-    bench.poller.refresh();
-    await waitFor(
-      () => bench.stub.requests.slice(before).some(({ path }) => path.endsWith('/incidents/leak')),
-      { what: 'the question' },
-    );
-    const names = () => bench.storeEvents.map(({ event }) => event);
-    return { ...bench, names };
-  }
+/** A poller with hourly schedules, and a cloud that says what it is told to. Its clock begins at noon, or later. */
+class Bench {
+  readonly time = new VirtualTime();
+  readonly clock: ProcessClock;
+  readonly store: Store;
+  readonly client: CloudClient;
+  readonly poller: Poller;
+  readonly asked: string[] = [];
+  readonly events: string[] = [];
+  readonly lists = new Map<string, object[]>();
+  /** By the end of a path: a status, `hang`, JSON, or an incident. */
+  readonly said = new Map<string, string>();
+  slow = /^never/;
+  travel = 0;
+  inFlight = 0;
+  mostInFlight = 0;
 
-  it.each([
-    ['the cloud itself says that it is', { json: leak }],
-    ['nobody knows', { status: 422 }],
-    ['the cloud tells of another', { json: { ...leak, id: 'other' } }],
-    ['the cloud tells that another is over', { json: { ...leak, id: 'other', open: false } }],
-  ])('stays open while %s', async (_, answer) => {
-    const { store, poller, stub, names } = await startWith(answer);
-    poller.refresh();
-    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/incidents/leak'));
-    await waitFor(() => asked().length === 2, { what: 'the second question' });
-    expect(store.incidents.get('leak')).toMatchObject({ open: true });
-    expect(names()).toEqual(['incident_opened']);
-  });
-
-  /** A cloud that answers so when asked for the incident; polls it, the list naming the incident or not. */
-  async function startDoubting(status: number, routes: Record<string, string | null> = {}) {
-    let isListed = true;
-    const bench = await startPoller(
-      ({ path }) => {
-        if (path.endsWith('/incidents/leak')) return { status };
-        return path.endsWith('/incidents') && isListed ? list(leak) : list();
-      },
-      systemClock,
-      { routes },
-    );
-    const poll = async (isNamed: boolean) => {
-      isListed = isNamed;
-      await pollIncidents(bench.poller);
-      return bench.store.incidents.get('leak') !== null;
+  constructor(settings: readonly string[]) {
+    const given = Object.fromEntries(settings.map((setting) => setting.split('=')));
+    const begins = Date.parse('2026-11-20T12:00:00Z') + (msOf(given.later ?? '0s') ?? 0);
+    this.clock = new ProcessClock(this.time, () => begins + this.time.now);
+    const { clock } = this;
+    const flies = (change: number) => (request: { readonly target: string }) => {
+      if (!/(daily_usage|pressure_tests|telemetry)(\?.*)?$/.test(request.target)) return;
+      this.inFlight += change;
+      this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     };
-    return { ...bench, poll };
-  }
-
-  it.each<[string, number, Record<string, string | null>?]>([
-    ['the cloud answers 400', 400],
-    ['the cloud answers 403', 403],
-    ['the cloud answers 410', 410],
-    ['the cloud answers 500', 500],
-    ['asking for one is switched off', 200, { read_incident: null }],
-  ])('is closed with the third such list where %s', async (_, status, routes) => {
-    const { poll, storeEvents } = await startDoubting(status, routes);
-    expect([await poll(false), await poll(false), await poll(false)]).toEqual([true, true, false]);
-    expect(storeEvents.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
-  });
-
-  it('is in doubt again after a list that names it', async () => {
-    const { poll } = await startDoubting(422);
-    for (const isNamed of [false, false, true, false, false]) expect(await poll(isNamed)).toBe(true);
-    expect(await poll(false)).toBe(false);
-  });
-
-  it('stays open if it vanishes from one list with many others', async () => {
-    const many = Array.from({ length: 24 }, (_, index) => ({ ...leak, id: `leak-${index}` }));
-    let isListed = true;
-    const { store, poller } = await startPoller(({ path }) => {
-      const id = /\/incidents\/(.+)$/.exec(path)?.[1];
-      if (id !== undefined) return { json: { ...leak, id } };
-      return path.endsWith('/incidents') && isListed ? list(...many) : list();
-    });
-    isListed = false;
-    await pollIncidents(poller);
-    expect(store.ids('incident')).toHaveLength(24);
-  });
-
-  it.each([
-    ['by what the cloud says of it', { json: { ...leak, open: false, state: 'resolved' } }, 'resolved'],
-    ['when the cloud knows it no more', { status: 404 }, 'contacting'],
-  ])('is closed %s, with the last word', async (_, answer, state) => {
-    const { store, storeEvents, names } = await startWith(answer);
-    await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
-    expect(names()).toEqual(['incident_opened', 'incident_closed']);
-    expect(storeEvents.at(-1)?.record).toMatchObject({ state });
-  });
-});
-
-describe('an incident that a list misses which never is complete', () => {
-  const leak = { id: 'leak', open: true, type: 'long_flow_alert' };
-  const unusable = { type: 'low_temperature', open: true, id: 'low/1' };
-
-  it.each([
-    ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
-    ['the cloud knows it no more', { status: 404 }, false],
-    ['the cloud says that it is open', { json: leak }, true],
-    ['the cloud does not say', { status: 422 }, true],
-    ['the cloud does not let it be asked for', { status: 403 }, true],
-  ])('while %s', async (_, answer, isLeftOpen) => {
-    let listed: object[] = [leak, unusable];
-    const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
-      if (path.endsWith('/incidents/leak')) return answer;
-      return path.endsWith('/incidents') ? list(...listed) : list();
-    });
-    expect([store.ids('incident'), store.incidents.areFresh]).toEqual([['leak'], false]);
-    listed = [unusable];
-    const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
-    for (const _again of ['once', 'twice', 'three times', 'four times']) {
-      const before = lists();
-      poller.refresh();
-      await waitFor(() => lists() > before, { what: 'the list' });
-    }
-    await poller.stop();
-    expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
-    const names = storeEvents.map(({ event }) => event);
-    expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
-    expect(store.incidents.areFresh).toBe(false);
-  });
-});
-
-describe('what is asked for property by property', () => {
-  const lists: Readonly<Record<string, StubAnswer>> = {
-    '/properties': list({ id: 'home' }, { id: 'shop' }, { id: 'barn' }, { id: 'shed' }),
-    '/home/signals': list({ id: 'hub' }),
-    '/v1/signals': list({ id: 'hub' }),
-    '/sonics': list({ id: 'kitchen', signal_id: 'hub' }),
-    '/incidents': list({ id: 'leak', open: true, sonic_id: 'kitchen' }),
-    '/daily_usage': { json: { daily: [] } },
-    '/settings': { json: { timezone: 'UTC' } },
-    '/notifications': { json: {} },
-  };
-  const answerTo = (path: string) =>
-    Object.entries(lists).find(([ending]) => path.endsWith(ending))?.[1] ?? list();
-
-  /** A cloud that leaves all such questions unanswered until the valves and the leaks are known. */
-  async function startWithSlow(pattern: RegExp) {
-    const asked: string[] = [];
-    let answer = () => {};
-    const wereAsked = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const bench = await startPoller(async ({ path }) => {
-      asked.push(path);
-      if (pattern.test(path)) await wereAsked;
-      else if (['/sonics', '/incidents'].every((ending) => asked.some((each) => each.endsWith(ending))))
-        answer();
-      return answerTo(path);
-    });
-    await waitFor(() => bench.poller.statuses.records.properties.lastSuccessAt !== null, {
-      what: 'the properties',
-    });
-    return { ...bench, asked };
-  }
-
-  it.each([
-    ['which signals it has', /properties\/.*\/signals$/],
-    ['its settings', /properties\/.*\/settings$/],
-    ['its notification settings', /notifications$/],
-    ['what properties there are', /\/properties$/],
-  ])('does not hold up the valves and the leaks (%s)', async (_, pattern) => {
-    const { poller, store } = await startWithSlow(pattern);
-    expect(poller.statuses.records.properties.counts).toEqual({ success: 1, incomplete: 0, failure: 0 });
-    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
-    expect(store.incidents.get('leak')).not.toBeNull();
-  });
-
-  it.each([
-    ['settings', '/shop/settings', [], ['/shop/settings', '/shop/notifications']],
-    ['the only list of its hubs, under a filter', '/home/signals', ['home', 'shop'], ['/home/signals']],
-  ])(
-    'is read again before its time only of the property that failed: %s',
-    async (_, failing, selection, read) => {
-      const clock = noon();
-      let isFailing = true;
-      const { poller, stub, store } = await startPoller(
-        ({ path }) => (isFailing && path.endsWith(failing) ? { status: 422 } : answerTo(path)),
-        clock,
-        { selection },
-      );
-      await waitFor(() => poller.statuses.records.properties.failure, { what: 'the failure' });
-      expect(poller.statuses.records.properties.failure?.message).toMatch(/, for property "(shop|home)"$/);
-      const before = stub.requests.length;
-      isFailing = false;
-      clock.advance(10_000);
-      await waitFor(() => poller.statuses.records.properties.failure === null, { what: 'the retry' });
-      const again = stub.requests.slice(before).filter(({ path }) => path.includes('/properties/'));
-      expect(again.map(({ path }) => path)).toEqual(read.map((path) => `/ape/v1/properties${path}`));
-      expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
-    },
-  );
-
-  it('does not hold up the valves of an only property, whose hubs need no list to be placed', async () => {
-    let answer = () => {};
-    const wasFirstRead = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const { poller, store } = await createPoller(async ({ path }) => {
-      if (path.endsWith('/home/signals')) await wasFirstRead;
-      return path.endsWith('/properties') ? list({ id: 'home' }) : answerTo(path);
-    });
-    poller.once('firstRead', () => {
-      expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
-      expect(store.isPlacePending('sonic', 'kitchen')).toBe(false);
-      answer();
-    });
-    await poller.start();
-    // Its list was not given up before.
-    expect(store.signalLists.isFresh('home')).toBe(true);
-  });
-
-  it('is asked for once more if the list of properties fails after all others were read', async () => {
-    let isFirst = true;
-    const { store } = await startPoller(async ({ path }) => {
-      if (!path.endsWith('/properties') || !isFirst) return answerTo(path);
-      isFirst = false;
-      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
-      return { status: 422 };
-    }, noon());
-    expect(store.propertyOf('sonic', 'kitchen')).toBe('home');
-  });
-
-  it('counts a list that misses a hub once, also before all lists were read', async () => {
-    let isHubListed = true;
-    let answerSonics = () => {};
-    const areSonicsAnswered = new Promise<void>((resolve) => {
-      answerSonics = resolve;
-    });
-    const hasRead = (bench: Awaited<ReturnType<typeof createPoller>>, runs: number) =>
-      waitFor(() => bench.poller.statuses.records.properties.counts.success === runs, {
-        what: 'the properties',
-      });
-    const bench = await createPoller(async ({ path }) => {
-      if (path.endsWith('/sonics')) await areSonicsAnswered;
-      return path.endsWith('/home/signals') && !isHubListed ? list() : answerTo(path);
-    });
-    const started = bench.poller.start();
-    await hasRead(bench, 1);
-    isHubListed = false;
-    void bench.poller.runNow('properties');
-    await hasRead(bench, 2);
-    expect(bench.store.propertyOf('signal', 'hub')).toBe('home');
-    void bench.poller.runNow('properties');
-    await hasRead(bench, 3);
-    expect(bench.store.propertyOf('signal', 'hub')).toBeNull();
-    answerSonics();
-    await started;
-  });
-
-  it('shows when the days of usage begin, and usage is not read before', async () => {
-    const { asked } = await startWithSlow(/properties\/.*\/settings$/);
-    const isUsage = (path: string) => path.endsWith('/daily_usage');
-    await waitFor(() => asked.some(isUsage), { what: 'the usage' });
-    expect(asked.findIndex(isUsage)).toBeGreaterThan(
-      asked.findLastIndex((path) => /properties\/.*\/settings$/.test(path)),
+    const tap = { processed: ignored, answered: ignored, truncated: ignored };
+    const strike = ({ method, target }: { method: string; target: string }) => this.answer(method, target);
+    const dispatcher = new VirtualCloud(
+      undefined as never,
+      clock,
+      () => this.travel,
+      strike,
+      { ...tap, sent: flies(1), ended: flies(-1) },
+      () => clock.now(),
     );
-  });
-});
-
-describe('the sonics without a hub', () => {
-  const hubSonic = { id: 'kitchen', signal_id: 'hub', valve_state: 'open' };
-  const wifiSonic = { id: 'barn', valve_state: 'open' };
-
-  /** A cloud with a sonic of either kind, where the list of those without a hub is answered so. */
-  const startWith = (answer: StubAnswer) =>
-    startPoller(({ path }) => {
-      if (path.endsWith('/sonics_wifi')) return answer;
-      return path.endsWith('/sonics') ? list(hubSonic) : list();
+    const lines = logLines('error');
+    const routes: RouteOverrides = given.off ? { [given.off]: null } : {};
+    this.client = new CloudClient({
+      ...{ baseUrl: 'https://cloud.example', email: 'me@example.com', password: async () => 'secret' },
+      ...{ requestTimeoutMs: 5_000, maxConcurrency: 4, maxRequestsPerMinute: 10_000, routes },
+      ...{ clock, random: () => 0, dispatcher, log: lines.log, secrets: lines.secrets },
+      memory: { load: () => ({ token: 'kept', since: begins }), save: ignored },
     });
+    this.client.start(new AbortController().signal);
+    this.store = new Store({ selection: given.filter?.split(',').filter(Boolean) ?? [], clock });
+    this.store.on('device', ({ event, record }) => this.events.push(`${event} ${record.id}`));
+    this.store.on('incident', ({ event, record }) =>
+      this.events.push(`${event} ${record.id} ${record.state}`),
+    );
+    const state = Object.assign(new EventEmitter(), { kept: newKept(), problem: null });
+    this.poller = new Poller({
+      ...{ client: this.client, store: this.store, state: state as unknown as StateFile, clock },
+      ...{ schedules: byPoll(() => ({ kind: 'every', everyMs: 3_600_000 }) as const), timezone: 'UTC' },
+      ...{ staleAfterMs: 300_000, requestTimeoutMs: 5_000, random: () => 0.5, log: lines.log },
+    });
+  }
 
-  it.each([403, 404, 405, 501])(
-    'are none where the cloud answers %i, and nothing is amiss',
-    async (status) => {
-      const { store, poller, client } = await startWith({ status });
-      expect(store.ids('sonic')).toEqual(['kitchen']);
-      expect(store.areListsComplete).toBe(true);
-      expect(poller.statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
-      expect(client.operationState('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
+  answer(method: string, target: string) {
+    const [path = '', query = ''] = target.split('?');
+    const short = path.replace(/^.*\/(ape\/v1|customer_app|iot-core)\//, '').replace(/^customer_app\//, '');
+    const month = /month=(\d+)/.exec(query)?.[1];
+    this.asked.push(`${method === 'GET' ? '' : `${method} `}${short}${month ? ` ${month}` : ''}`);
+    // The link takes 5 ms and 60 times this.
+    this.travel = this.slow.test(short) ? 60 : 0;
+    const [, said] = [...this.said].find(([end]) => `/${short}`.endsWith(end)) ?? [];
+    if (said === 'hang') return 'hang-before' as const;
+    const status = Number(said ?? 200);
+    const headers = { 'content-type': 'application/json' };
+    if (said !== undefined && status > 0) return { status, headers, text: '{"message":"no"}' };
+    const [last = '', kind] = short.split('/').reverse();
+    const data = this.lists.get(short) ?? [];
+    const one = { page_number: 1, page_size: 100, total_entries: data.length, total_pages: 1 };
+    const usual = figures[last] ?? { data, ...one };
+    const json = kind === 'incidents' ? recordIn(kind, said ?? last) : usual;
+    return { status: 200, headers, text: said?.startsWith('{') ? said : JSON.stringify(json) };
+  }
+
+  /** The polls that did not read all, or nothing. */
+  get polls(): string {
+    const told = pollNames.flatMap((poll) => {
+      const { failure, lastSuccessAt } = this.poller.statuses.records[poll];
+      if (failure)
+        return [`${poll} ${failure.kind}${lastSuccessAt === null ? ', never read' : ''}: ${failure.message}`];
+      return lastSuccessAt === null ? [`${poll} never read`] : [];
+    });
+    return told.join(', ') || 'all read';
+  }
+
+  get sonics(): string {
+    const told = this.store.ids('sonic').map((id) => {
+      const { valve, propertyId, reach } = this.store.sonicView(id) ?? {};
+      return `${id} ${valve} ${reach}${propertyId ? ` at ${propertyId}` : ''}`;
+    });
+    return told.join(', ') || 'no sonics';
+  }
+
+  /** The usage, the pressure tests and the measurements of each sonic. */
+  get figures(): string {
+    const told = this.store.ids('sonic').map((id) => {
+      const { usage, pressureTests, telemetry } = this.store.sonicView(id) ?? {};
+      const of = (name: string, figure: unknown, words: string) =>
+        figure === undefined ? `${name} unread` : figure === null ? `no ${name}` : words;
+      const litres = of('usage', usage, `${usage?.todayL} l today, ${usage?.yesterdayL} yesterday`);
+      const tests = of('tests', pressureTests, `${pressureTests?.todayCount} tests`);
+      return `${id} ${litres}, ${tests}, ${of('telemetry', telemetry, `${telemetry?.pressure} mbar`)}`;
+    });
+    return told.join('; ');
+  }
+}
+
+tellStories<Bench>(import.meta.url, {
+  open: (settings) => new Bench(settings),
+  pass: (bench, ms) => bench.time.runUntil(bench.time.now + ms),
+  verbs: {
+    start: ({ poller }) => void poller.start().then(() => poller.startDetails()),
+    stop: ({ poller }) => void poller.stop(),
+    refresh: ({ poller }) => poller.refresh(),
+    poll: ({ poller }, name) => void poller.runNow(name as PollName),
+    list: (bench, name = '', ...words) =>
+      void bench.lists.set(
+        name,
+        words.map((word) => recordIn(name, word)),
+      ),
+    /** What requests are answered whose path ends so; without words, as usual. */
+    say: (bench, end = '', ...words) =>
+      void (words.length > 0 ? bench.said.set(end, words.join(' ')) : bench.said.delete(end)),
+    /** Requests that match are answered after an hour or, without a pattern, none. */
+    slow: (bench, pattern = '^never') => {
+      bench.slow = new RegExp(pattern);
     },
-  );
-
-  it.each([403, 405])(
-    'stay, and are not taken for gone, where a list that named them is answered %i',
-    async (status) => {
-      let wifi: StubAnswer = list(wifiSonic);
-      const { store, poller, storeEvents } = await startPoller(({ path }) => {
-        if (path.endsWith('/sonics_wifi')) return wifi;
-        return path.endsWith('/sonics') ? list(hubSonic) : list();
+  },
+  fact: (name) => (bench) => {
+    const { store, client, poller } = bench;
+    if (name === 'asked') return [...bench.asked];
+    if (name === 'events') return [...bench.events];
+    if (name === 'polls') return bench.polls;
+    if (name === 'sonics') return bench.sonics;
+    if (name === 'hub') return `hub at ${store.propertyOf('signal', 'hub')}`;
+    if (name === 'settings') {
+      const of = (id: string) => store.propertyView(id);
+      const told = store.ids('property').map((id) => {
+        return `${id} ${of(id)?.settings?.timezone ?? 'unknown'}, ${of(id)?.notifications ? '' : 'no '}notifications`;
       });
-      wifi = { status };
-      for (const polls of [1, 2, 3]) {
-        poller.refresh();
-        await waitFor(() => poller.statuses.records.sonics.counts.incomplete === polls, {
-          what: 'an incomplete reading',
-        });
-      }
-      expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
-      expect(storeEvents).toEqual([]);
-      expect(poller.statuses.records.sonics.failure?.message).toMatch(/^Wi-Fi valves: /);
-    },
-  );
-
-  it('that cannot be read otherwise leave the reading incomplete and the others fresh', async () => {
-    const { store, poller } = await startWith({ status: 422 });
-    const { failure, lastSuccessAt } = poller.statuses.records.sonics;
-    expect(failure).toMatchObject({ kind: 'incomplete' });
-    expect(failure?.message).toMatch(/^Wi-Fi valves: .*422/);
-    expect(lastSuccessAt).not.toBeNull();
-    expect(store.ids('sonic')).toEqual(['kitchen']);
-    expect(store.areListsComplete).toBe(false);
-  });
-
-  it('do not hold up the others while the cloud leaves their list unanswered', async () => {
-    let isHanging = false;
-    let valve = 'open';
-    const { store, poller } = await startPoller(({ path }) => {
-      if (path.endsWith('/sonics_wifi')) return isHanging ? { fault: 'hang' } : list(wifiSonic);
-      return path.endsWith('/sonics') ? list({ ...hubSonic, valve_state: valve }) : list();
-    });
-    isHanging = true;
-    valve = 'closed';
-    poller.refresh();
-    await waitFor(() => store.sonicView('kitchen')?.valve === 'closed', { what: 'the closed valve' });
-    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', reach: 'up' });
-  });
-
-  it('keep their telemetry when that of the others cannot be read', async () => {
-    const { store, poller } = await startPoller(({ path }) => {
-      if (path.endsWith('/sonics_wifi/barn/telemetry')) return { json: { pressure: 2_000 } };
-      if (path.endsWith('/telemetry')) return { status: 422 };
-      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
-      return path.endsWith('/sonics') ? list(hubSonic) : list();
-    });
-    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
-    expect(poller.statuses.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
-  });
-});
-
-describe('a property of which the cloud shows this user nothing more', () => {
-  it.each([403, 405])('is no failure, whichever word it has for that: %i', async (status) => {
-    const { store, poller } = await startPoller(({ path }) => {
-      if (path.includes('/properties/of-somebody/')) return { status };
-      if (path.endsWith('/properties')) return list({ id: 'of-somebody' }, { id: 'home' });
-      return /settings|notifications/.test(path)
-        ? { json: { timezone: 'UTC', high_humidity: true } }
-        : list();
-    });
-    expect(poller.statuses.records.properties).toMatchObject({ failure: null, consecutiveFailures: 0 });
-    const views = ['home', 'of-somebody'].map((id) => store.propertyView(id));
-    expect(views.map((view) => view?.settings?.timezone ?? null)).toEqual(['UTC', null]);
-    expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);
-  });
+      return told.join('; ');
+    }
+    if (name === 'figures') return bench.figures;
+    if (name === 'incidents')
+      return `incidents ${store.ids('incident').join(' ') || 'none'}${store.incidents.areFresh ? '' : ', not all known'}`;
+    if (name === 'complete') return store.areListsComplete ? 'lists complete' : 'lists incomplete';
+    if (name === 'flight') return `at most ${bench.mostInFlight} at a time`;
+    if (name === 'refused')
+      return `refused ${Object.entries(poller.refused).flatMap(([of, ids]) => [...ids].map((id) => `${of} of ${id}`))}`;
+    const away = operationNames.filter((each) => client.operationState(each) !== 'available');
+    return `offers all but ${away.join(', ') || 'nothing'}`;
+  },
 });
