@@ -56,7 +56,9 @@ describe('the command line', () => {
 describe('sonic2mqtt check', () => {
   it('prints one OK line per step, signs out, and leaves no folder behind', async () => {
     const dataDir = join(temporaryFolder(), 'data');
-    const { code, stdout } = await runBuilt(['check'], { config: { ...config, data_dir: dataDir } });
+    const { code, stdout } = await runProgram(['check'], {
+      config: { ...config, data_dir: dataDir },
+    });
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(8).fill('OK   '));
     expect(stdout).toContain('2 valves');
@@ -195,6 +197,8 @@ describe('sonic2mqtt demo', () => {
     const port = await freePort();
     const demo = startProgram(['demo', '--port', String(port), '--http-port', '0']);
     await demo.waitForOutput(/Press Ctrl\+C to stop/);
+    // Nobody can press a key without a terminal.
+    expect(demo.output).not.toContain('q quit');
     const [, topic = '', payload = ''] = /-t (\S+) -m (\S+)/.exec(demo.stdout) ?? [];
     const client = await watchTopics(`mqtt://127.0.0.1:${port}`, [
       'sonic2mqtt/sonic/+',

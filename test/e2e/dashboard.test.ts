@@ -42,7 +42,7 @@ describe('sonic2mqtt dashboard', () => {
   it('prints what the status page gives, of the devices of the running bridge', async () => {
     bridge.start();
     await bridge.untilShown();
-    const { code, stdout, stderr } = await runBuilt(['dashboard'], { config });
+    const { code, stdout, stderr } = await runProgram(['dashboard'], { config });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('text: "Wasser bei „Kitchen“ absperren?"\n');
     const page = await httpRequest(`${await bridge.httpUrl()}/dashboard.yaml`);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { atTestEnd } from '../support/childProcess.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
-import { startProgram, temporaryFolder } from '../support/program.ts';
+import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** The demo at a terminal, which script(1) is, and then the state of that terminal. */
@@ -67,11 +67,4 @@ it.runIf(process.platform === 'linux')('gives the terminal back at Ctrl+C', asyn
   await once(terminal, 'exit');
   expect(said()).toMatch(/Demo stopped\. To see your own valves, run sonic2mqtt setup\s+status 0/);
   expect(said()).toMatch(/ icanon/);
-});
-
-it('does not mention keys without a terminal', async () => {
-  const demo = startProgram(['demo', '--port', '0', '--http-port', '0']);
-  await demo.waitForOutput(/Press Ctrl\+C to stop/);
-  expect(await demo.stop()).toMatchObject({ code: 0 });
-  expect(demo.output).not.toContain('q quit');
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
-import { type Run, runBuilt, runProgram } from '../support/callProgram.ts';
+import { type Run, runProgram } from '../support/callProgram.ts';
 import { startEchoingCloud } from '../support/echoingCloud.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -107,7 +107,7 @@ describe('sonic2mqtt diagnostics', () => {
     const own = ['ann-base', 'ann-client', 'ann-key', 'ann-word', 'The Old Mill'];
     const [base_topic, client_id, username, password, property] = own;
     const cwd = temporaryFolder();
-    const running = runBuilt(['diagnostics'], {
+    const running = runProgram(['diagnostics'], {
       cwd,
       config: {
         ...config,

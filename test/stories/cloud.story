@@ -6,12 +6,12 @@ its values are unknown as soon as they are older than stale_after, between two p
   @ off
   silence; start; 3m                                               | flow_l_min 5.661; probed_at "2026-03-02T09:00:00.000Z"; health ok
   61s                                                              | flow_l_min null
-  1h; see sonic.flow sonic.telemetry_time sonic.valve health summary
+  10m; see sonic.flow sonic.telemetry_time sonic.valve health summary
        | flow null; telemetry_time 2026-03-02T09:00:00.000Z; valve open; health degraded: No new measurements from "Kitchen". Flow, pressure and
        | temperature are unknown. Check the batteries and the hubs; Water running too long at Kitchen, since 09:00. Water is on. sonic2mqtt reports a
        | problem. See Health of the device sonic2mqtt.; warn: No new measurements from "Kitchen". Flow, pressure and temperature are unknown. Check
        | the batteries and the hubs; health degraded
-  measure; 61m                                                     | flow_l_min 5.661; probed_at "2026-03-02T11:03:28.000Z"; info: Everything works;
+  measure; 10m                                                     | flow_l_min 5.661; probed_at "2026-03-02T09:24:28.000Z"; info: Everything works;
                                                                    | health ok
 
 its values are unknown no sooner than a schedule of hours can renew them, between two polls too
@@ -29,7 +29,7 @@ the clock of the machine is not what it is judged by
 
 a cloud that is away changes no value; one that is back does not show what has grown old meanwhile
   watch cloud                      | cloud online
-  cloud refused; 1h                | health cloud_unreachable; cloud offline
+  cloud refused; 20m               | health cloud_unreachable; cloud offline
   cloud refused read_telemetry; 6m | flow_l_min null; health degraded; cloud online
 
 # 5: it goes offline many times a day
@@ -38,10 +38,10 @@ a cloud that is away changes no value; one that is back does not show what has g
 no outage below five minutes makes anything unavailable; each is a few lines of the log, not one an attempt
   watch cloud sonic/availability* signal/availability* bridge/cloud*
        | cloud online
-  10m; watch lines; cloud reset-before; 70s; failures; cloud ok; 15m
+  10m; watch lines; cloud reset-before; 70s; failures; cloud ok; 8m
        | has failed; a line of the log (4 times)
-  cloud reset-before; 110s; failures; cloud ok; 15m                | has failed; a line of the log (4 times)
-  cloud reset-before; 150s; failures; cloud ok; 15m                | has failed; a line of the log (4 times)
+  cloud reset-before; 110s; failures; cloud ok; 8m                 | has failed; a line of the log (4 times)
+  cloud reset-before; 150s; failures; cloud ok; 8m                 | has failed; a line of the log (4 times)
 
 # 6: the vendor's domain expires, and "invalid credentials" is said for days
 

@@ -1,4 +1,4 @@
-@ world.sonics=2; schedules={}; schedules.properties=5m; schedules.signals=5m; schedules.usage=12h; schedules.pressure_tests=12h
+@ world.sonics=2; schedules=prompt; schedules.telemetry=60s; schedules.properties=5m; schedules.signals=5m
 
 # whatever goes wrong is said once, changes nothing that is shown but the command, moves a valve once at most, and passes by itself
 watch health cloud sonics:valve sonic/last_command:status outcomes asks problems
@@ -10,41 +10,40 @@ the network may fail so that
                                                              | ; cloud online; valve "open" "closed"
   = connections are hung up on = reset-before                | health cloud_unreachable: the connection to cloud.example.com broke before the answer
                                                              | was complete; cloud offline; status "error"; error: the connection to cloud.example.com
-                                                             | broke before the answer was complete; asks action:close; warn: Cannot read valves,
+                                                             | broke before the answer was complete; asks action:close; warn: Cannot read
                                                              | measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud
                                                              | online; valve "open" "closed"
   = connections break once the cloud has acted = reset-after | health cloud_unreachable: the connection to cloud.example.com broke before the answer
                                                              | was complete; cloud offline; status "error"; error: the connection to cloud.example.com
-                                                             | broke before the answer was complete; asks action:close; warn: Cannot read valves,
+                                                             | broke before the answer was complete; asks action:close; warn: Cannot read
                                                              | measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud
-                                                             | online; valve "closed" "closed"
+                                                             | online; valve "closed" "closed"; status "confirmed"
   = the other end goes away without a word = hang-before     | health cloud_unreachable: timeout: cloud.example.com without an answer after 10 s;
                                                              | cloud offline; status "error"; error: timeout: cloud.example.com without an answer
-                                                             | after 8 s; asks action:close; warn: Cannot read valves, measurements: the same.
-                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "open"
-                                                             | "closed"
+                                                             | after 8 s; asks action:close; warn: Cannot read valves: the same. Retrying; warn:
+                                                             | Cloud: the same. Retrying // health ok: ; cloud online; valve "open" "closed"
   = the cloud acts, but does not answer = hang-after         | health cloud_unreachable: timeout: cloud.example.com without an answer after 10 s;
                                                              | cloud offline; status "error"; error: timeout: cloud.example.com without an answer
-                                                             | after 8 s; asks action:close; warn: Cannot read valves, measurements: the same.
-                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "closed"
-                                                             | "closed"
+                                                             | after 8 s; asks action:close; warn: Cannot read valves: the same. Retrying; warn:
+                                                             | Cloud: the same. Retrying // health ok: ; cloud online; valve "closed" "closed"; status
+                                                             | "confirmed"
   = bodies never come to their end = stalled                 | health cloud_unreachable: timeout: cloud.example.com within the answer after 10 s;
                                                              | cloud offline; status "not_confirmed"; ok; error: not_confirmed; asks action:close;
                                                              | warn: Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same.
-                                                             | Retrying // health ok: ; cloud online; valve "closed" "closed"
+                                                             | Retrying // health ok: ; cloud online; valve "closed" "closed"; status "confirmed"
   = bodies are shorter than promised = truncated             | health cloud_unreachable: the connection to cloud.example.com broke before the answer
                                                              | was complete; cloud offline; status "not_confirmed"; ok; error: not_confirmed; asks
-                                                             | action:close; warn: Cannot read valves, measurements: the same. Retrying; warn: Cloud:
-                                                             | the same. Retrying // health ok: ; cloud online; valve "closed" "closed"
+                                                             | action:close; warn: Cannot read measurements: the same. Retrying; warn: Cloud: the
+                                                             | same. Retrying // health ok: ; cloud online; valve "closed" "closed"; status
+                                                             | "confirmed"
   = a gateway loses its patience = gateway-timeout-after     | health cloud_unreachable: the cloud answered 504 (server error); cloud offline; status
                                                              | "error"; error 504: the cloud answered 504 (server error); asks action:close; warn:
-                                                             | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
-                                                             | // health ok: ; cloud online; valve "closed" "closed"
-  12m; keep; trouble $2; valve closed sonic2; close; 12m | …
-  failing; changed                                       | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                         | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant
-  cloud ok; 20m                                          | …
-  6m; kill
+                                                             | Cannot read measurements: the same. Retrying; warn: Cloud: the same. Retrying // health
+                                                             | ok: ; cloud online; valve "closed" "closed"; status "confirmed"
+  5m; keep; trouble $2; valve closed sonic2; close; 7m | …
+  failing; changed                                     | failing: properties,signals,sonics,incidents,telemetry; changed: sonic/{sonic}/last_command,
+                                                       | sonic/{sonic}/homeassistant
+  cloud ok; 11m                                        | …
 
 an answer is none, and is reported as what it is
   = a web page = page                                       | health degraded: the cloud's answer is not JSON: <!doctype html><html><body><h1>Hotel
@@ -61,7 +60,7 @@ an answer is none, and is reported as what it is
                                                             | Retrying
   = an error of its own = 520                               | health cloud_unreachable: the cloud answered 520 (server error); cloud offline; status
                                                             | "error"; error 520: the cloud answered 520 (server error); asks action:close; warn:
-                                                            | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
+                                                            | Cannot read measurements: the same. Retrying; warn: Cloud: the same. Retrying
   = a redirect, which is not followed = 307                 | health degraded: the cloud answered 307, a redirect to
                                                             | http://elsewhere.example.com/elsewhere; cloud offline; status "error"; error 307: the
                                                             | cloud answered 307, a redirect to http://elsewhere.example.com/elsewhere; asks
@@ -69,12 +68,11 @@ an answer is none, and is reported as what it is
   = a redirect to a path, which is not followed = 308       | health degraded: the cloud answered 308, a redirect to /elsewhere; cloud offline; status
                                                             | "error"; error 308: the cloud answered 308, a redirect to /elsewhere; asks action:close;
                                                             | warn: Cannot read valves: the same. Retrying
-  12m; keep; trouble $2; valve closed sonic2; close; 12m | …
-  failing; changed                                       | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                         | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant
-  cloud ok; 20m; elsewhere                               | asked: http://cloud.example.com, elsewhere 0 times; health ok: ; cloud online; valve "open"
-                                                         | "closed"
-  6m; kill
+  5m; keep; trouble $2; valve closed sonic2; close; 7m | …
+  failing; changed                                     | failing: properties,signals,sonics,incidents,telemetry; changed: sonic/{sonic}/last_command,
+                                                       | sonic/{sonic}/homeassistant
+  cloud ok; 11m; elsewhere                             | asked: http://cloud.example.com, elsewhere 0 times; health ok: ; cloud online; valve "open"
+                                                       | "closed"
 
 # while the network fails
 

@@ -51,9 +51,9 @@ one that the broker delivers again moves no valve again, with MQTT version
   deliver CLOSE 7; stop                      | asks action:close; ok
 
 # of many valve commands
-@ world.properties=3; world.signals=3; world.sonics=30; schedules={}
+@ world.properties=3; world.signals=3; schedules={}; world.sonics=$3
 
 none keeps a vital list from being asked for at least once a minute
-  = all thirty valves close at once = 30 1 90s
-  = twelve commands come in each second = 12 75 15s
+  = all thirty valves close at once = 30 1 90s = 30
+  = twelve commands come in each second = 12 75 15s = 12
   flood $2

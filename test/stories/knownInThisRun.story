@@ -18,7 +18,7 @@ a property that was renamed under its filter is not shown as it was, and is once
        | all present; hub online, valve online
   stop; put property name=House; valve closed; alert water_presence_detected; start
        | not present: any; hub offline, valve offline
-  2h; end i2; remove sonic2; 3m; see sonic2.valve sonic2/availability i1:open i2:open health
+  40m; end i2; remove sonic2; 3m; see sonic2.valve sonic2/availability i1:open i2:open health
        | sonic2.valve missing; sonic2/availability none; i1:open true; i2:open ; health degraded: filters.properties matches no property of the
        | account. Nothing is shown. Correct the names
   stop; start filters.properties=["House"]; see sonic.valve sonic.leak

@@ -20,7 +20,7 @@ describe('the requests an hour that are documented', () => {
       operation === 'list_wifi_sonics' ? { status: 404, headers: {}, text: '' } : null;
     await home.start();
     // Not from one round to the next of that kind: what is spread would be cut in two.
-    await home.pass(70 * minuteMs);
+    await home.pass(10 * minuteMs);
     const wanted = totalPerHour(severalPages);
     const requests = await requestsIn(home, 1);
     expect(Math.abs(requests / wanted - 1), `${requests} rather than ${wanted}`).toBeLessThan(0.02);

@@ -51,11 +51,11 @@ export interface BridgeOptions {
 
 /** Short schedules, so that tests do not wait long. */
 export const quick = {
-  incidents: '300ms',
-  sonics: '300ms',
-  telemetry: '500ms',
-  signals: '500ms',
-  properties: '700ms',
+  incidents: '1s',
+  sonics: '1s',
+  telemetry: '2s',
+  signals: '2s',
+  properties: '2s',
 };
 
 /** Long schedules, for tests that count requests: polls add none. */
