@@ -149,7 +149,7 @@ export class CommandRouter {
         { device },
         `Failed command of valve ${store.label('sonic', device)} dismissed (MQTT command)`,
       );
-      store.dismissFailure(device);
+      store.valves.dismissFailure(device);
     } else {
       log.level = action.level;
       outcomes.emit('showAgain', 'bridge', '');

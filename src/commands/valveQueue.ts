@@ -145,7 +145,7 @@ export class ValveQueue {
     // One listener for each valve that is being read.
     setMaxListeners(0, stopping);
     store.on('undone', (id) => {
-      const is = store.valveRecord(id).movement?.valve === 'open' ? 'opened' : 'closed';
+      const is = store.valves.of(id).movement?.valve === 'open' ? 'opened' : 'closed';
       log.warn(
         { device: id },
         `Valve ${store.label('sonic', id)} ${is} against the newest command. A command from before the restart may have arrived late. Look at the valve`,
@@ -199,7 +199,7 @@ export class ValveQueue {
     // A message that the broker may have stored is not a current command, and comes again with each connection.
     if (message.isRetained || message.mayBeStored) return;
     const { store, clock } = this.#parts;
-    store.recordCommand(id, askedBy(message, action, clock), 'refused', reason);
+    store.valves.recordCommand(id, askedBy(message, action, clock), 'refused', reason);
   }
 
   #enqueue(command: ValveCommand): void {
@@ -292,7 +292,7 @@ export class ValveQueue {
       if (mayHaveActed(error)) void this.#follow(command, stateBefore, false);
       return;
     }
-    store.recordAccepted(id, command.asked, this.#confirmUntil());
+    store.valves.recordAccepted(id, command.asked, this.#confirmUntil());
     this.#end(command, { status: 'ok', httpStatus: answers.status });
     log.info(
       { device: id, topic, operation: call.operation },
@@ -324,7 +324,7 @@ export class ValveQueue {
 
   #noteSent({ id, asked, call }: ValveCommand): void {
     const { store, clock } = this.#parts;
-    store.recordSent(id, asked);
+    store.valves.recordSent(id, asked);
     const { action } = call.body;
     const before = action === 'close' ? this.#sentAt.get(id) : null;
     this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
@@ -429,7 +429,7 @@ export class ValveQueue {
   }
 
   #note({ id, asked }: ValveCommand, status: CommandStatus, reason: string | null, ending?: CommandEnding) {
-    this.#parts.store.recordCommand(id, asked, status, reason, ending);
+    this.#parts.store.valves.recordCommand(id, asked, status, reason, ending);
   }
 
   #end(command: ValveCommand, result: ValveResult): void {

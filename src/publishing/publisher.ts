@@ -394,7 +394,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const isSonic = isBrokerRead && kind === 'sonic';
     return {
       usage: isSonic ? store.usage.of(id) : undefined,
-      record: isSonic ? store.valveRecord(id) : undefined,
+      record: isSonic ? store.valves.of(id) : undefined,
       pause: isBrokerRead ? store.pauseOf(id) : undefined,
     };
   }

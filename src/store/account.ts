@@ -83,8 +83,11 @@ export class Account {
   readonly pressureTestJobs = new Map<string, string>();
   readonly readBy: Readonly<Record<PollName, readonly Aging[]>>;
 
-  constructor(selection: readonly string[], kept: Kept, clock: Clock) {
-    this.valveRecords = new ValveRecords(kept, clock);
+  /** `onRecord` is called when a command of a valve was recorded. */
+  constructor(selection: readonly string[], kept: Kept, clock: Clock, onRecord: (sonicId: string) => void) {
+    const shownValve = (id: string) =>
+      this.places.sonic.get(id)?.isShown ? this.devices.sonic.get(id) : undefined;
+    this.valveRecords = new ValveRecords({ kept, clock, shownValve, onRecord });
     this.kept = kept;
     this.filter = new PropertyFilter(selection);
     const isFilterOn = this.filter.isOn;

@@ -26,12 +26,7 @@ import type {
 } from '../model/records.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import {
-  type AskedCommand,
-  type CommandStatus,
-  mayArriveMs,
-  type ValveRecord,
-} from '../model/valveCommand.ts';
+import { mayArriveMs } from '../model/valveCommand.ts';
 import { type Kept, newKept } from '../state/sections.ts';
 import { Account, type DetailName, type DetailRecords, detailKinds, type PlannedKind } from './account.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
@@ -40,7 +35,7 @@ import { movesBetween, type Places, placesOf, type ReadonlyDevices } from './pla
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
 import type { Change, Reading } from './table.ts';
-import type { CommandEnding } from './valveRecords.ts';
+import type { ValveCommands } from './valveRecords.ts';
 import { isSameView, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** Which part of the account this bridge shows, and where it is kept over a restart. */
@@ -54,8 +49,6 @@ interface StoreOptions {
 
 /** The records that an answer to a change may show. */
 export type AnsweredRecord = CloudDeviceKind | 'incident' | 'settings' | 'notifications';
-
-type CommandEnd = [status: CommandStatus, reason: string | null, ending?: CommandEnding];
 
 export interface DeviceKey {
   readonly kind: CloudDeviceKind;
@@ -107,6 +100,7 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly filter: ReadonlyFilter;
   readonly signalLists: ReadonlySignalLists;
   readonly incidents: ReadonlyIncidents;
+  readonly valves: ValveCommands;
   readonly settings: ReadonlyDetails<PropertySettings>;
   readonly notifications: ReadonlyDetails<NotificationSettings>;
   readonly telemetry: Readonly<Record<'hub' | 'wifi', Pick<TelemetryTable, 'silentIds'>>>;
@@ -135,13 +129,14 @@ export class Store extends EventEmitter<StoreEvents> {
     super();
     this.#clock = clock;
     this.#createdAt = clock.monotonic();
-    const account = new Account(selection, kept, clock);
+    const account = new Account(selection, kept, clock, (id) => this.#tell('sonic', id));
     this.#account = account;
     ({
       devices: this.devices,
       filter: this.filter,
       signalLists: this.signalLists,
       incidents: this.incidents,
+      valveRecords: this.valves,
       telemetry: this.telemetry,
     } = account);
     ({
@@ -324,41 +319,6 @@ export class Store extends EventEmitter<StoreEvents> {
   showPause(propertyId: string): void {
     this.#tell('property', propertyId);
     this.emit('pause');
-  }
-
-  // ---- valve commands -----------------------------------------------------------------------------------------
-
-  recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnd): void {
-    const id = this.devices.sonic.idOf(sonicId);
-    if (!this.isShown('sonic', id)) return;
-    this.#account.valveRecords.recordCommand(id, asked, ...ending);
-    this.#tell('sonic', id);
-  }
-
-  /** The cloud may have the command from now on. */
-  recordSent(sonicId: string, asked: AskedCommand): void {
-    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordSent(sonicId, asked);
-  }
-
-  /**
-   * The cloud has accepted the command, which may move the valve until then. The valve is shown as moving until a reading that was
-   * sent after this shows something new, or the command ends.
-   */
-  recordAccepted(sonicId: string, asked: AskedCommand, movesUntil: number): void {
-    const sonic = this.isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
-    if (!sonic) return;
-    this.#account.valveRecords.recordAccepted(sonic, asked, movesUntil);
-    this.#tell('sonic', sonicId);
-  }
-
-  /** Ends the failure of a valve's command, because its owner has seen it. */
-  dismissFailure(sonicId: string): void {
-    this.#account.valveRecords.dismissFailure(sonicId);
-    this.#tell('sonic', sonicId);
-  }
-
-  valveRecord(sonicId: string): ValveRecord {
-    return this.#account.valveRecords.of(sonicId);
   }
 
   /** What is kept over a restart has changed outside: the state file was read, or the broker knew more. */

@@ -95,6 +95,15 @@ function undoneReason(valve: SettledValve): string {
   return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
 }
 
+interface ValveRecordsParts {
+  readonly kept: ValvesKept;
+  readonly clock: Clock;
+  /** The record of a valve that this bridge shows. No command is recorded of another one. */
+  readonly shownValve: (id: string) => Sonic | undefined;
+  /** A command is recorded, or its failure dismissed. */
+  readonly onRecord: (id: string) => void;
+}
+
 /**
  * The book of each valve: its commands and what became of them, where it was last read, and how it came there. The newest command,
  * the one that failed and the last movement (`ValveRecord`) are kept over restarts.
@@ -102,14 +111,18 @@ function undoneReason(valve: SettledValve): string {
 export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
+  readonly #shownValve: ValveRecordsParts['shownValve'];
+  readonly #onRecord: ValveRecordsParts['onRecord'];
   readonly #entries = new IdMap<ValveEntry>();
   /** The valves of which it must be asked again who has moved them. */
   readonly #unexplained = new Set<string>();
   #staleBefore = -Number.MAX_VALUE;
 
-  constructor(kept: ValvesKept, clock: Clock) {
+  constructor({ kept, clock, shownValve, onRecord }: ValveRecordsParts) {
     this.#kept = kept;
     this.#clock = clock;
+    this.#shownValve = shownValve;
+    this.#onRecord = onRecord;
   }
 
   of(id: string): ValveRecord {
@@ -130,12 +143,14 @@ export class ValveRecords {
   }
 
   recordCommand(
-    id: string,
+    spelledId: string,
     asked: AskedCommand,
     status: CommandStatus,
     reason: string | null,
     { waitedMs = null, movesUntil = null, travelTimeS }: CommandEnding = {},
   ): void {
+    const id = this.#shownValve(spelledId)?.id;
+    if (id === undefined) return;
     const entry = this.#entry(id);
     const known = entry.commands.find((each) => each.asked === asked);
     const command = known ?? { asked, isOfEarlierRun: false, status, reason, flight: null };
@@ -155,33 +170,42 @@ export class ValveRecords {
     if (entry.accepted?.asked === asked) entry.accepted = null;
     entry.travelTimeS = travelTimeS ?? entry.travelTimeS;
     this.#keep(entry);
+    this.#onRecord(id);
   }
 
+  /** Ends the failure of a valve's command, because its owner has seen it. */
   dismissFailure(id: string): void {
     const entry = this.#entry(id);
     entry.failure = null;
     this.#keep(entry);
+    this.#onRecord(id);
   }
 
   /** The cloud may have the command from now on. */
   recordSent(id: string, asked: AskedCommand): void {
+    if (!this.#shownValve(id)) return;
     const command = this.#entry(id).commands.find((each) => each.asked === asked);
     const sentAt = this.#clock.monotonic();
     if (command) command.flight = flightOf(asked, sentAt, Number.POSITIVE_INFINITY);
   }
 
-  /** The cloud has accepted the command, which may move the valve until then, by the monotonic clock. */
-  recordAccepted(sonic: Sonic, asked: AskedCommand, movesUntil: number): void {
+  /**
+   * The cloud has accepted the command, which may move the valve until then, by the monotonic clock. The valve is shown as moving
+   * until a reading that was sent after this shows something new, or the command ends.
+   */
+  recordAccepted(id: string, asked: AskedCommand, movesUntil: number): void {
+    const sonic = this.#shownValve(id);
+    const { action } = asked;
+    if (!sonic || action === null) return;
     const entry = this.#entry(sonic.id);
     const command = entry.commands.find((each) => each.asked === asked);
-    const { action } = asked;
-    if (action === null) return;
     const wasMoving = settledValve(this.shown(sonic)) === null;
     const at = this.#clock.monotonic();
     entry.accepted = { asked, action, stateBefore: sonic.valve_state, wasMoving, at };
     // Among very many newer commands, this one is not in the book any more.
     if (command) this.#setMovesUntil(entry, command, movesUntil);
     this.#keep(entry);
+    this.#onRecord(sonic.id);
   }
 
   /**
@@ -381,6 +405,12 @@ export class ValveRecords {
     return !isDeepStrictEqual(before, record);
   }
 }
+
+/** The books as the other rooms see them: only the store writes what is read. */
+export type ValveCommands = Pick<
+  ValveRecords,
+  'of' | 'recordCommand' | 'recordSent' | 'recordAccepted' | 'dismissFailure'
+>;
 
 function restored({ action, topic, asked_at, status, reason }: LastCommand): KnownCommand {
   return { asked: { action, topic, askedAt: asked_at }, isOfEarlierRun: true, status, reason, flight: null };

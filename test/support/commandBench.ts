@@ -75,7 +75,7 @@ export async function startCommands(
   const outcomes = new Outcomes(topics, store, clock, lines.log);
   const kept = newKept();
   Object.assign(kept.pauses, { isSaved: () => true });
-  Object.assign(store, { dismissFailure: () => void orders.push('dismissal') });
+  Object.assign(store.valves, { dismissFailure: () => void orders.push('dismissal') });
   const commands = new CommandRouter({
     topics,
     control: { ...everything, ...control },

@@ -49,7 +49,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
     // What is dismissed must have failed.
     const asked = { action: 'close', topic, askedAt: new Date(bench.clock.now()).toISOString() } as const;
-    bench.store.recordCommand('sonic-1', asked, 'refused', 'why');
+    bench.store.valves.recordCommand('sonic-1', asked, 'refused', 'why');
     bench.take(topic, payload);
     await bench.untilOutcomes(2);
     const outcome = JSON.stringify(bench.outcomes.at(-1));
@@ -66,7 +66,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     await pause(toReachMs);
     expect([...orders, ...stub.requests]).toEqual([]);
     // It comes again with each connection, and would hide how a newer one ended.
-    expect(store.valveRecord('sonic-1').command).toBeNull();
+    expect(store.valves.of('sonic-1').command).toBeNull();
   });
 
   it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {

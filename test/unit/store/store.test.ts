@@ -38,9 +38,9 @@ function eventsOf(deed: () => unknown): object[] {
 function accept(id: string, action: ValveAction): AskedCommand {
   const asked = { action, topic: `sonic2mqtt/sonic/${id}/valve/set`, askedAt: '2026-03-02T09:00:00Z' };
   clock.advance(time++ - clock.monotonic());
-  store.recordCommand(id, asked, 'sent', null);
-  store.recordSent(id, asked);
-  store.recordAccepted(id, asked, time + staleAfterMs);
+  store.valves.recordCommand(id, asked, 'sent', null);
+  store.valves.recordSent(id, asked);
+  store.valves.recordAccepted(id, asked, time + staleAfterMs);
   return asked;
 }
 
@@ -294,18 +294,19 @@ describe('the store', () => {
       askedAt: `2026-03-02T09:${minute}:00Z`,
     });
     const asked = of(10);
-    store.recordCommand('kitchen', asked, 'sent', null);
-    store.recordSent('kitchen', asked);
-    for (let count = 0; count < 12; count++) store.recordCommand('kitchen', of(11 + count), 'sent', null);
+    store.valves.recordCommand('kitchen', asked, 'sent', null);
+    store.valves.recordSent('kitchen', asked);
+    for (let count = 0; count < 12; count++)
+      store.valves.recordCommand('kitchen', of(11 + count), 'sent', null);
     clock.advance(time++ - clock.monotonic());
-    store.recordAccepted('kitchen', asked, time + staleAfterMs);
+    store.valves.recordAccepted('kitchen', asked, time + staleAfterMs);
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
   });
 
   it('never shows closed because of a command alone', () => {
     const asked = accept('kitchen', 'close');
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
-    store.recordCommand('kitchen', asked, 'not_confirmed', null);
+    store.valves.recordCommand('kitchen', asked, 'not_confirmed', null);
     expect(store.sonicView('kitchen')?.valve).toBe('open');
   });
 
@@ -406,7 +407,7 @@ describe('the store', () => {
 
   it('ends a failed command after a day, also while the cloud does not answer', () => {
     const asked = { action: 'close', topic: 'kitchen/valve/set', askedAt: '2026-03-02T09:00:00Z' } as const;
-    store.recordCommand('kitchen', asked, 'refused', 'no');
+    store.valves.recordCommand('kitchen', asked, 'refused', 'no');
     clock.advance(24 * 3_600_000 - 1);
     changedViews(store);
     store.markStale({ sonics: Number.NEGATIVE_INFINITY });
@@ -414,7 +415,7 @@ describe('the store', () => {
     clock.advance(1);
     store.markStale({ sonics: Number.NEGATIVE_INFINITY });
     expect([...changedViews(store).sonic]).toEqual(['kitchen']);
-    expect(store.valveRecord('kitchen').failed).toBeNull();
+    expect(store.valves.of('kitchen').failed).toBeNull();
   });
 
   it('counts signals as stale that nobody could read for too long', () => {

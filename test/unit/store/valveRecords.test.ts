@@ -13,15 +13,19 @@ const topic = 'sonic2mqtt/sonic/sonic-1/valve/set';
 class Bench {
   readonly clock = new FakeClock();
   readonly kept = newKept();
-  records: ValveRecords;
-  readAt: number;
   sonic = aSonic();
+  records = this.opened();
+  readAt: number;
   readonly asked: AskedCommand[] = [];
 
   constructor() {
     this.clock.advance(36_000_000);
-    this.records = new ValveRecords(this.kept, this.clock);
     this.readAt = this.clock.monotonic();
+  }
+
+  opened(): ValveRecords {
+    const shownValve = () => this.sonic;
+    return new ValveRecords({ kept: this.kept, clock: this.clock, shownValve, onRecord: () => {} });
   }
 
   iso(afterMs = '0s'): string {
@@ -43,12 +47,7 @@ class Bench {
   /** The command may move the valve for so long, or ended without an answer. */
   moves(forMs: string, number?: string): void {
     if (forMs === 'never') this.records.recordCommand(id, this.command(number), 'error', null);
-    else
-      this.records.recordAccepted(
-        this.sonic,
-        this.command(number),
-        this.clock.monotonic() + (msOf(forMs) ?? 0),
-      );
+    else this.records.recordAccepted(id, this.command(number), this.clock.monotonic() + (msOf(forMs) ?? 0));
   }
 }
 
@@ -86,7 +85,7 @@ tellStories<Bench>(import.meta.url, {
     refuse: (bench) =>
       bench.records.recordCommand(id, { action: 'close', topic, askedAt: bench.iso() }, 'refused', 'no'),
     restart: (bench) => {
-      bench.records = new ValveRecords(bench.kept, bench.clock);
+      bench.records = bench.opened();
     },
     dismiss: ({ records }) => records.dismissFailure(id),
     /** The state file is of a clock that was so far ahead. */
