@@ -3,7 +3,7 @@ import { type OperationName, operationNames, operationRow } from '../../src/clou
 import { startBridge } from '../support/bridge.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
-import { sampleCall } from '../support/operationSamples.ts';
+import { idsIn, sampleCall } from '../support/operationSamples.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 // The built program between a cloud and a broker over real connections. What it does there is told by the stories.
@@ -85,14 +85,9 @@ it('with the account allowed, each operation but those of the session and those 
   const movers = ['command_valve', 'command_wifi_valve', 'change_thing_state', 'start_pressure_test'];
   const [signal_id = ''] = world.signals.ids;
   const incident_id = world.openIncident({ type: 'high_humidity', signalId: signal_id }).id;
-  const ids: Readonly<Record<string, string | undefined>> = {
-    ...{ incident_id, signal_id, hub_id: signal_id, sonic_id: sonic, thing_id: other },
-    ...{ property_id: world.propertyOf(signal_id) ?? '', user_id: world.users.ids[0] },
-  };
-  const wifi = { ...ids, sonic_id: world.wifiSonics.ids[0] };
   const request = async (name: OperationName) => {
     const { operation: _, ...parts } = sampleCall(name);
-    const known = Object.entries(name.includes('wifi') ? wifi : ids);
+    const known = Object.entries({ ...idsIn(world, name), incident_id });
     const inPath = known.filter(([param]) => operationRow(name).path.includes(`{${param}}`));
     return (await bridge.request(name, { ...parts, params: Object.fromEntries(inPath) })).error?.code;
   };

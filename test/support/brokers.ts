@@ -38,8 +38,6 @@ export interface TestConnection {
   readonly received: readonly BrokerMessage[];
   /** The events so far, in order: `connected`, `disconnected`, `will published` and `failed: REASON`. */
   readonly events: readonly string[];
-  /** How often it has waited before a new attempt. */
-  readonly waits: number;
 }
 
 /** A "random" number below the range of real ones. It makes each wait 20 times shorter. */
@@ -54,7 +52,6 @@ export function openConnection(
   const lines = logLines('info');
   const received: BrokerMessage[] = [];
   const events: string[] = [];
-  let waits = 0;
   let isConnected = false;
   const dial: Connect = (options) => {
     const client = connect(options);
@@ -64,16 +61,7 @@ export function openConnection(
     });
     return client;
   };
-  const connection = new Connection(
-    brokerOptions(url, changes),
-    clock,
-    () => {
-      waits += 1;
-      return shortestWait;
-    },
-    lines.log,
-    dial,
-  );
+  const connection = new Connection(brokerOptions(url, changes), clock, () => shortestWait, lines.log, dial);
   connection.on('connected', () => {
     isConnected = true;
     events.push('connected');
@@ -83,15 +71,7 @@ export function openConnection(
   connection.on('willPublished', () => events.push('will published'));
   connection.start();
   atTestEnd(() => connection.stop([]));
-  return {
-    connection,
-    lines,
-    received,
-    events,
-    get waits() {
-      return waits;
-    },
-  };
+  return { connection, lines, received, events };
 }
 
 /** Starts a connection and waits until it is connected. */

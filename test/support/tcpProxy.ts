@@ -15,15 +15,9 @@ export interface TcpProxy {
   freeze(): void;
   /** Forwards everything that was held, and everything that follows. */
   thaw(): void;
-  /** Resets every connection, like a machine that has restarted. New connections work. */
-  reset(): void;
 }
 
-/** Starts a proxy. It closes a connection whose first bytes `isAdmitted` rejects. */
-export async function startTcpProxy(
-  targetPort: number,
-  isAdmitted: (firstBytes: Buffer) => boolean = () => true,
-): Promise<TcpProxy> {
+export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const thawed = new Set<() => void>();
   let isCut = false;
@@ -35,8 +29,8 @@ export async function startTcpProxy(
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   };
-  const end = (how: 'destroy' | 'resetAndDestroy') => {
-    for (const socket of sockets) socket[how]();
+  const end = () => {
+    for (const socket of sockets) socket.destroy();
   };
   const relay = async (from: Socket, to: Socket) => {
     try {
@@ -55,16 +49,10 @@ export async function startTcpProxy(
     connectionCount += 1;
     keep(client);
     if (isCut) client.destroy();
-    const [firstBytes] = await once(client, 'data').catch(() => []);
     await passable();
-    if (firstBytes === undefined || client.destroyed) return;
-    if (!isAdmitted(firstBytes)) {
-      client.end();
-      return;
-    }
+    if (client.destroyed) return;
     const target = dial(targetPort, '127.0.0.1');
     keep(target);
-    client.unshift(firstBytes);
     void relay(client, target);
     void relay(target, client);
   });
@@ -76,7 +64,7 @@ export async function startTcpProxy(
   };
   atTestEnd(() => {
     thaw();
-    end('destroy');
+    end();
     server.close();
   });
   const address = server.address();
@@ -87,7 +75,7 @@ export async function startTcpProxy(
     },
     cut() {
       isCut = true;
-      end('destroy');
+      end();
     },
     repair() {
       isCut = false;
@@ -96,6 +84,5 @@ export async function startTcpProxy(
       isFrozen = true;
     },
     thaw,
-    reset: () => end('resetAndDestroy'),
   };
 }
