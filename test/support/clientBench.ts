@@ -18,7 +18,7 @@ import {
 
 /** A bench for the cloud client: a client on a strict stub of the cloud. Both stop when the test ends. */
 export interface ClientBench {
-  readonly client: CloudClient;
+  readonly client: WillingClient;
   readonly stub: CloudStub;
   /** The lines of the log, as JSON. */
   readonly lines: string[];
@@ -33,7 +33,11 @@ export interface BenchOptions extends Partial<Omit<CloudClientOptions, 'memory'>
 
 /** Most calls that move a valve are here to show what becomes of them, not who may send them. */
 class WillingClient extends CloudClient {
+  /** What it was asked to call, whether it was sent or not. */
+  readonly asked: OperationName[] = [];
+
   override callRaw<Name extends OperationName>(call: Call<Name>, options: CallOptions = {}) {
+    this.asked.push(call.operation);
     return super.callRaw(call, { mayMove: () => true, ...options });
   }
 }

@@ -121,6 +121,7 @@ export async function startCommands(
   return {
     clock,
     stub,
+    asked: client.asked,
     store,
     stop: () => commands.stop(),
     reconnect: () => connection.emit('connected'),

@@ -1,11 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { commandFilters } from '../../../src/homeassistant/command.ts';
 import { startCommands } from '../../support/commandBench.ts';
+import { settle } from '../../support/passTime.ts';
 import { someSettings, topics } from '../../support/views.ts';
-
-/** What is sent has reached the cloud by then. */
-const toReachMs = 20;
 
 /** A payload that each kind of command would take. */
 const payloads: Readonly<Record<string, string>> = {
@@ -46,7 +43,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     bench.take(topic, payload, { isRetained: true });
     const reason = expect.stringMatching(/^the command was sent with the retain flag/);
     expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
-    expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
+    expect([...bench.orders, ...bench.asked]).toEqual([]);
     // What is dismissed must have failed.
     const asked = { action: 'close', topic, askedAt: new Date(bench.clock.now()).toISOString() } as const;
     bench.store.valves.recordCommand('sonic-1', asked, 'refused', 'why');
@@ -60,31 +57,31 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     ['unproven', /^the command may be an old one that the MQTT broker has stored/],
     ['unmarked', /^the command may be an old one, because the MQTT broker sends stored messages without/],
   ] as const)('is refused where it may be a stored one (%s)', async (mayBeStored, reason) => {
-    const { take, outcomes, orders, stub, store } = await startCommands();
+    const { take, outcomes, orders, asked, store } = await startCommands();
     take(topic, payload, { mayBeStored });
     expect(outcomes).toMatchObject([{ topic, status: 'refused', reason: expect.stringMatching(reason) }]);
-    await pause(toReachMs);
-    expect([...orders, ...stub.requests]).toEqual([]);
+    await settle();
+    expect([...orders, ...asked]).toEqual([]);
     // It comes again with each connection, and would hide how a newer one ended.
     expect(store.valves.of('sonic-1').command).toBeNull();
   });
 
   it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {
-    const { take, stop, outcomes, orders, stub } = await startCommands();
+    const { take, stop, outcomes, orders, asked } = await startCommands();
     take(topic, '', { isRetained: true });
     expect(outcomes).toEqual([]);
     stop();
     take(topic, payload);
     const reason = 'sonic2mqtt is stopping. The command was not sent';
     expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
-    await pause(toReachMs);
-    expect([...orders, ...stub.requests]).toEqual([]);
+    await settle();
+    expect([...orders, ...asked]).toEqual([]);
   });
 });
 
 describe.each(commands)('a message on $topic', ({ topic }) => {
   it('is refused where it is no text, or far too long', async () => {
-    const { take, outcomes, orders, stub } = await startCommands();
+    const { take, outcomes, orders, asked } = await startCommands();
     take(topic, 'Atti\ufffd', { isText: false });
     take(topic, 'CLOSE'.repeat(20_000));
     expect(outcomes).toEqual([
@@ -96,17 +93,17 @@ describe.each(commands)('a message on $topic', ({ topic }) => {
         http_status: null,
       },
     ]);
-    await pause(toReachMs);
-    expect([...orders, ...stub.requests]).toEqual([]);
+    await settle();
+    expect([...orders, ...asked]).toEqual([]);
   });
 
   it('is refused where it may have been under way for as long as a command may take', async () => {
-    const { take, outcomes, orders, stub } = await startCommands();
+    const { take, outcomes, orders, asked } = await startCommands();
     take(topic, 'CLOSE', { ageMs: 1_000 });
     const reason = expect.stringContaining('may be older than cloud.request_timeout');
     expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
-    await pause(toReachMs);
-    expect([...orders, ...stub.requests]).toEqual([]);
+    await settle();
+    expect([...orders, ...asked]).toEqual([]);
   });
 });
 
@@ -140,10 +137,10 @@ describe('a command to what nobody knows', () => {
     ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],
     ['incident/incident 3/action', 'resolve', 'there is no incident incident 3'],
   ])('on %s is refused', async (path, payload, reason) => {
-    const { take, outcomes, orders, stub } = await startCommands();
+    const { take, outcomes, orders, asked } = await startCommands();
     take(`sonic2mqtt/${path}`, payload);
     expect(outcomes).toMatchObject([{ status: 'refused', reason }]);
-    expect([...orders, ...stub.requests]).toEqual([]);
+    expect([...orders, ...asked]).toEqual([]);
   });
 
   it.each([
@@ -153,9 +150,9 @@ describe('a command to what nobody knows', () => {
     'sonic/sonic-1',
     'x',
   ])('on %s is none', async (path) => {
-    const { take, outcomes, orders, stub } = await startCommands();
+    const { take, outcomes, orders, asked } = await startCommands();
     take(`sonic2mqtt/${path}`, 'CLOSE');
-    expect([...outcomes, ...orders, ...stub.requests]).toEqual([]);
+    expect([...outcomes, ...orders, ...asked]).toEqual([]);
   });
 });
 
@@ -168,8 +165,8 @@ describe('an empty message', () => {
       const bench = await startCommands();
       bench.take(topic, '');
       bench.take(topic, '', { isRetained: true });
-      await pause(toReachMs);
-      expect([...bench.outcomes, ...bench.responses, ...bench.orders, ...bench.stub.requests]).toEqual([]);
+      await settle();
+      expect([...bench.outcomes, ...bench.responses, ...bench.orders, ...bench.asked]).toEqual([]);
     },
   );
 });
