@@ -26,11 +26,11 @@ interface Codec {
     on(event: 'packet', take: (packet: Packet) => void): void;
     on(event: 'error', take: (error: Error) => void): void;
   };
-  generate(packet: Packet, options: { protocolVersion: number }): Buffer;
+  generate(packet: object, options?: { protocolVersion: number }): Buffer;
 }
 
 /** The parser and writer of mqtt.js itself. */
-const codec: Codec = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet');
+export const codec: Codec = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet');
 
 /**
  * A link to the virtual broker on which mqtt.js itself speaks MQTT, byte by byte. `VirtualClient` covers only

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
@@ -9,17 +8,15 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { Secrets } from '../../../src/base/secrets.ts';
 import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
 import { rereadPassword } from '../../../src/partOptions.ts';
+import { codec } from '../../simulation/wire.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
 import { logLines } from '../../support/logLines.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
-const { generate }: { generate(packet: object): Buffer } = createRequire(
-  createRequire(import.meta.url).resolve('mqtt'),
-)('mqtt-packet');
 const mqttPacket = (packet: object) =>
-  generate({ protocolId: 'MQTT', protocolVersion: 4, clean: true, ...packet });
+  codec.generate({ protocolId: 'MQTT', protocolVersion: 4, clean: true, ...packet });
 
 /** Starts an embedded broker that ends with the test. */
 async function startBroker(changes: Partial<EmbeddedOptions> = {}) {

@@ -1,25 +1,14 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createRequire } from 'node:module';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createWebSocketStream, type RawData, WebSocketServer } from 'ws';
+import { codec } from '../../simulation/wire.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
 import { certificates } from '../../support/certificates.ts';
 import { waitFor } from '../../support/waitFor.ts';
-
-type Packet = { cmd: string; [key: string]: unknown };
-
-/** The packets of MQTT in bytes, by the library that mqtt.js uses too. */
-const { generate, parser } = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet') as {
-  generate(packet: object, options?: object): Buffer;
-  parser(options?: object): {
-    on(event: 'packet', heard: (packet: Packet) => void): void;
-    parse(bytes: Buffer): void;
-  };
-};
 
 type Scheme = 'mqtt' | 'mqtts' | 'ws' | 'wss';
 
@@ -49,21 +38,23 @@ interface Ending {
 const tls = { key: certificates.own.key, cert: certificates.own.cert };
 
 function serve(stream: Duplex, raw: Socket, close: Peer['close'], ending: Ending): void {
-  const reader = parser();
+  const reader = codec.parser({});
   let peer: Peer | null = null;
   stream.on('error', () => undefined).on('data', (bytes: Buffer) => reader.parse(bytes));
-  reader.on('packet', ({ cmd, protocolVersion, messageId, subscriptions, ...packet }) => {
-    const version = protocolVersion === 5 || peer?.version === 5 ? 5 : 4;
-    const send = (packet: object) => void stream.write(generate(packet, { protocolVersion: version }));
+  reader.on('packet', (packet) => {
+    const isV5 = packet.cmd === 'connect' && packet.protocolVersion === 5;
+    const version = isV5 || peer?.version === 5 ? 5 : 4;
+    const send = (answer: object) => void stream.write(codec.generate(answer, { protocolVersion: version }));
     peer ??= { raw, version, send, close };
-    if (cmd === 'connect' && ending.atConnect) ending.atConnect(peer);
-    else if (cmd === 'connect') send({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false });
-    else if (cmd === 'pingreq') send({ cmd: 'pingresp' });
-    else if (cmd === 'publish') {
-      ending.tell?.([packet['topic'], String(packet['payload']).length]);
-      send({ cmd: 'puback', messageId });
-    } else if (cmd === 'subscribe') {
-      send({ cmd: 'suback', messageId, granted: (subscriptions as unknown[]).map(() => 0) });
+    if (packet.cmd === 'connect' && ending.atConnect) ending.atConnect(peer);
+    else if (packet.cmd === 'connect')
+      send({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false });
+    else if (packet.cmd === 'pingreq') send({ cmd: 'pingresp' });
+    else if (packet.cmd === 'publish') {
+      ending.tell?.([packet.topic, packet.payload.length]);
+      send({ cmd: 'puback', messageId: packet.messageId });
+    } else if (packet.cmd === 'subscribe') {
+      send({ cmd: 'suback', messageId: packet.messageId, granted: packet.subscriptions.map(() => 0) });
       ending.later?.(peer);
     }
   });
