@@ -38,7 +38,7 @@ export interface BrokerOptions {
   readonly overheard?: readonly string[];
   /** Filters for commands. A connection counts as one only after the broker has accepted at least one of them. */
   readonly subscriptions: readonly string[];
-  /** A topic of the subscriptions, of no device. Empty messages there show whether the bridge may read (`ReadTest`). */
+  /** A topic of the subscriptions, of no device. Empty messages there show whether the bridge may read (`readTest`). */
   readonly testTopic?: string;
   /** Topics of birth messages, subscribed so that only a stored one has the retain flag. */
   readonly statusTopics?: readonly string[];

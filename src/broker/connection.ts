@@ -5,7 +5,7 @@ import { type Clock, endsWithin, sleep } from '../base/clock.ts';
 import { hourMs, minuteMs } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
-import { OutageLog } from '../base/outageLog.ts';
+import { type OutageLog, outageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
 import { type BrokerOptions, type Connect, clientOptions } from './clientOptions.ts';
 import { describeError, describeUnanswered, takenOverMessage } from './errorMessages.ts';
@@ -95,7 +95,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const [url = ''] = options.urls;
     this.#hasOneAddress = options.urls.length === 1;
     const isKnown = this.#hasOneAddress && !options.find;
-    this.#outage = new OutageLog(clock, log, isKnown ? `MQTT broker ${describeUrl(url)}` : 'MQTT broker');
+    this.#outage = outageLog(clock, log, isKnown ? `MQTT broker ${describeUrl(url)}` : 'MQTT broker');
   }
 
   start(): void {
@@ -123,7 +123,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** A topic of commands that the broker does not send to the bridge, although it accepts the subscription; or null. */
   get unreadTopic(): string | null {
     const { testTopic = null } = this.#options;
-    return this.refusedSubscriptions === null && this.#session?.readTest.isDenied ? testTopic : null;
+    return this.refusedSubscriptions === null && this.#session?.readTest.isDenied() ? testTopic : null;
   }
 
   /** The first result of this connection. */

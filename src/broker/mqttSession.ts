@@ -20,7 +20,7 @@ import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } fro
 import { NotConnectedError } from './notConnectedError.ts';
 import { type Pings, pingsOn } from './pings.ts';
 import { PublishQueue } from './publishQueue.ts';
-import { ReadTest } from './readTest.ts';
+import { type ReadTest, readTest } from './readTest.ts';
 import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
 
@@ -141,7 +141,7 @@ export class MqttSession {
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
     this.#lasting = [...needed, ...overheard];
     this.stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
-    this.readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
+    this.readTest = readTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
     this.#isSubscribed = matchesAny(needed);
     this.#isOverheard = matchesAny(overheard);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.

@@ -14,82 +14,73 @@ const maxLost = 3;
 /** `unknown`: the bridge may not publish at the topic, or the connection has ended before. */
 export type ReadTestResult = 'passed' | 'denied' | 'unknown';
 
+export type ReadTest = ReturnType<typeof readTest>;
+
 /**
  * Finds out whether the broker sends valve commands to the bridge. A broker with an access list may accept a
  * subscription and then send nothing. So the bridge sends itself an empty message, which is never a command, at the
  * topic of a valve that does not exist: on each connection, and once an hour, because access lists change.
  */
-export class ReadTest {
+export function readTest(
+  { testTopic = '', subscriptions }: BrokerOptions,
+  send: (topic: string) => Promise<void>,
+  clock: Clock,
+) {
+  // A command for any valve proves the same, so an access list may name single valves.
+  const isForTest = (filter: string) => matchesAny([filter])(testTopic);
+  const isProof = matchesAny(subscriptions.filter(isForTest));
+  let settle: (result: ReadTestResult) => void = () => {};
   /** The result of the first test. */
-  readonly first: Promise<ReadTestResult>;
-  readonly #topic: string;
-  readonly #send: (topic: string) => Promise<void>;
-  readonly #isProof: (topic: string) => boolean;
-  readonly #clock: Clock;
-  #settle: (result: ReadTestResult) => void = () => {};
-  #hasHeard = false;
-  #lost = 0;
-  #isStopped = false;
-  #cancel: () => void = () => {};
+  const first = new Promise<ReadTestResult>((resolve) => {
+    settle = resolve;
+  });
+  let hasHeard = false;
+  let lost = 0;
+  let isStopped = false;
+  let cancel = () => {};
 
-  constructor(
-    { testTopic = '', subscriptions }: BrokerOptions,
-    send: (topic: string) => Promise<void>,
-    clock: Clock,
-  ) {
-    this.#topic = testTopic;
-    this.#send = send;
-    // A command for any valve proves the same, so an access list may name single valves.
-    const isForTest = (filter: string) => matchesAny([filter])(testTopic);
-    this.#isProof = matchesAny(subscriptions.filter(isForTest));
-    this.#clock = clock;
-    this.first = new Promise((settle) => {
-      this.#settle = settle;
-    });
+  const isDenied = () => lost >= maxLost;
+
+  function received(topic: string): void {
+    if (!isProof(topic)) return;
+    hasHeard = true;
+    lost = 0;
+    settle('passed');
   }
 
-  get isDenied(): boolean {
-    return this.#lost >= maxLost;
-  }
-
-  received(topic: string): void {
-    if (!this.#isProof(topic)) return;
-    this.#hasHeard = true;
-    this.#lost = 0;
-    this.#settle('passed');
-  }
-
-  start(): void {
-    if (this.#topic === '') return;
-    this.#hasHeard = false;
-    this.#send(this.#topic).then(
-      () => this.#after(backMs, () => this.#judge()),
+  function start(): void {
+    if (testTopic === '') return;
+    hasHeard = false;
+    send(testTopic).then(
+      () => after(backMs, judge),
       () => {
-        this.#settle('unknown');
-        this.#after(againMs.passed, () => this.start());
+        settle('unknown');
+        after(againMs.passed, start);
       },
     );
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#settle('unknown');
-    this.#cancel();
+  function stop(): void {
+    isStopped = true;
+    settle('unknown');
+    cancel();
   }
 
-  #judge(): void {
-    if (this.#hasHeard) {
-      this.#after(againMs.passed, () => this.start());
+  function judge(): void {
+    if (hasHeard) {
+      after(againMs.passed, start);
       return;
     }
-    this.#lost += 1;
-    if (this.isDenied) {
-      this.#settle('denied');
-      this.#after(againMs.denied, () => this.start());
-    } else this.start();
+    lost += 1;
+    if (isDenied()) {
+      settle('denied');
+      after(againMs.denied, start);
+    } else start();
   }
 
-  #after(delayMs: number, next: () => void): void {
-    if (!this.#isStopped) this.#cancel = this.#clock.after(delayMs, next);
+  function after(delayMs: number, next: () => void): void {
+    if (!isStopped) cancel = clock.after(delayMs, next);
   }
+
+  return { first, isDenied, received, start, stop };
 }

@@ -47,7 +47,7 @@ export function brokerChecks(
 }
 
 /**
- * Tests what the bridge does: publishes at topics like those of its devices, and receives valve commands (`ReadTest`).
+ * Tests what the bridge does: publishes at topics like those of its devices, and receives valve commands (`readTest`).
  * None of the messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without
  * a warning.
  */

@@ -1,6 +1,6 @@
 import { type Backoff, backoffMs } from '../base/backoff.ts';
 import { sleep } from '../base/clock.ts';
-import { OutageLog } from '../base/outageLog.ts';
+import { type OutageLog, outageLog } from '../base/outageLog.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
@@ -371,7 +371,7 @@ export class Pauses {
     const wait = backoffMs(isRefusal ? refusalBackoff : outageBackoff, duty.failures, () => 1);
     duty.retryAt = clock.monotonic() + Math.max(retryAfterMs, wait);
     const reason = reasonFor(error);
-    duty.outage ??= new OutageLog(clock, log, `Automatic shut-off of ${store.label('property', id)}`);
+    duty.outage ??= outageLog(clock, log, `Automatic shut-off of ${store.label('property', id)}`);
     duty.outage.failed(`still off after a pause: ${reason}`, key ?? reason);
     this.#change(id, { reason });
   }

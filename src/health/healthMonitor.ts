@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
-import { OutageLog } from '../base/outageLog.ts';
+import { type OutageLog, outageLog } from '../base/outageLog.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -78,7 +78,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#parts = parts;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
-    this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
+    this.#cloudOutage = outageLog(clock, log, 'Cloud');
     const onChange = () => this.#judgeSoon();
     poller
       .on('ended', () => {

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { OutageLog } from '../../../src/base/outageLog.ts';
+import { outageLog } from '../../../src/base/outageLog.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 
 function newOutage() {
   const clock = new FakeClock();
   const lines = logLines('info');
-  return { clock, lines, outage: new OutageLog(clock, lines.log, 'The broker') };
+  return { clock, lines, outage: outageLog(clock, lines.log, 'The broker') };
 }
 
 it('an evening away is a line at its start, one an hour and one at its end', () => {
@@ -72,7 +72,7 @@ it('a second outage is logged like the first', () => {
 it('each attempt is there for who debugs', () => {
   const clock = new FakeClock();
   const lines = logLines('debug');
-  const outage = new OutageLog(clock, lines.log, 'The broker');
+  const outage = outageLog(clock, lines.log, 'The broker');
   outage.failed('refused');
   outage.failed('refused');
   expect(lines.messages.at(-1)).toBe('debug: The broker: refused');
