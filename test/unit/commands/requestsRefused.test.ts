@@ -3,8 +3,8 @@ import type { Control } from '../../../src/cloud/catalogue.ts';
 import { type OperationName, operationNames, operationRow } from '../../../src/cloud/operations.ts';
 import { door, everything, startCommands } from '../../support/commandBench.ts';
 import { sampleCall } from '../../support/operationSamples.ts';
+import { settle } from '../../support/passTime.ts';
 import { aProperty, topics } from '../../support/views.ts';
-import { waitFor } from '../../support/waitFor.ts';
 
 const requestTo = (name: string) => topics.bridge(`request/${name}`);
 
@@ -22,7 +22,7 @@ const controls = (Object.keys(everything) as Control[]).filter(
 
 describe('a request for any operation', () => {
   it('is refused where it is retained, and where it comes during the stop', async () => {
-    const { take, stop, outcomes, stub } = await startCommands();
+    const { take, stop, outcomes, asked } = await startCommands();
     for (const name of operationNames) take(requestTo(name), payloadOf(name), { isRetained: true });
     stop();
     for (const name of others) take(requestTo(name), payloadOf(name));
@@ -36,19 +36,21 @@ describe('a request for any operation', () => {
       ...operationNames.map(refused(/^the command was sent with the retain flag/)),
       ...others.map(refused(/^sonic2mqtt is stopping. The command was not sent$/)),
     ]);
-    expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
+    await settle();
+    expect(asked).toEqual([]);
   });
 
   it('that is deleted from the broker is none', async () => {
-    const { take, outcomes, stub } = await startCommands();
+    const { take, outcomes, asked } = await startCommands();
     for (const name of operationNames) take(requestTo(name), '', { isRetained: true });
-    expect([...outcomes, ...stub.requests]).toEqual([]);
+    await settle();
+    expect([...outcomes, ...asked]).toEqual([]);
   });
 });
 
 describe('a request', () => {
   it.each(controls)('for what control.%s forbids is refused', async (section) => {
-    const { take, outcomes, stub } = await startCommands(undefined, { [section]: false });
+    const { take, outcomes, asked } = await startCommands(undefined, { [section]: false });
     const forbidden = others.filter((name) => operationRow(name).control?.includes(section));
     for (const name of forbidden) take(requestTo(name), payloadOf(name));
     expect(forbidden).not.toEqual([]);
@@ -56,16 +58,18 @@ describe('a request', () => {
     expect(outcomes.map((outcome) => [outcome.topic, outcome.status, outcome.reason])).toEqual(
       forbidden.map((name) => [requestTo(name), 'refused', reason]),
     );
-    expect(stub.requests).toEqual([]);
+    await settle();
+    expect(asked).toEqual([]);
   });
 
   it.each(ofSession)('for %s is refused: the session is the own one of the bridge', async (name) => {
-    const { take, outcomes, stub } = await startCommands();
+    const { take, outcomes, asked } = await startCommands();
     take(requestTo(name), payloadOf(name));
     expect(outcomes).toMatchObject([
       { status: 'refused', reason: expect.stringMatching(/^not permitted: /) },
     ]);
-    expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
+    await settle();
+    expect(asked).toEqual([]);
   });
 
   it.each([
@@ -74,14 +78,15 @@ describe('a request', () => {
     ['change_thing_state', 'valve/set'],
     ['start_pressure_test', 'pressure_test/start'],
   ] as const)('for %s is refused with the topic to use', async (name, path) => {
-    const { take, outcomes, responses, stub } = await startCommands();
+    const { take, outcomes, responses, asked } = await startCommands();
     take(requestTo(name), payloadOf(name));
     const message = `not permitted: publish to sonic2mqtt/sonic/{id}/${path} instead`;
     expect(outcomes).toMatchObject([{ status: 'refused', reason: message, http_status: null }]);
     expect(JSON.parse(responses[0]?.payload ?? '')).toMatchObject({
       error: { code: 'not_permitted', message, http_status: null },
     });
-    expect(stub.requests).toEqual([]);
+    await settle();
+    expect(asked).toEqual([]);
   });
 
   it('that waits for its turn is not sent with too little of its time left', async () => {
@@ -103,7 +108,11 @@ describe('a request', () => {
   });
 
   it('with a filter is refused, unless it names what is shown', async () => {
-    const { take, outcomes, store, stub } = await startCommands(undefined, {}, { selection: ['property-1'] });
+    const { take, outcomes, store, asked } = await startCommands(
+      undefined,
+      {},
+      { selection: ['property-1'] },
+    );
     store.replaceProperties({
       records: [aProperty(), aProperty({ id: 'property-2' })],
       isComplete: true,
@@ -131,11 +140,13 @@ describe('a request', () => {
         status: 'refused',
         reason: expect.stringMatching(/filters.properties/),
       });
-    expect(stub.requests).toEqual([]);
+    await settle();
+    expect(asked).toEqual([]);
     ask('read_property', { property_id: 'PROPERTY-1' });
     ask('read_hub', { hub_id: 'SIGNAL-1' });
     ask('read_sonic', { sonic_id: 'sonic-1' });
     ask('read_incident', { incident_id: 'incident-1' });
-    await waitFor(() => stub.requests.length === 4, { what: 'the requests' });
+    await settle();
+    expect(asked).toHaveLength(4);
   });
 });

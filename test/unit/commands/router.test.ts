@@ -140,6 +140,7 @@ describe('a command to what nobody knows', () => {
     const { take, outcomes, orders, asked } = await startCommands();
     take(`sonic2mqtt/${path}`, payload);
     expect(outcomes).toMatchObject([{ status: 'refused', reason }]);
+    await settle();
     expect([...orders, ...asked]).toEqual([]);
   });
 
@@ -152,6 +153,7 @@ describe('a command to what nobody knows', () => {
   ])('on %s is none', async (path) => {
     const { take, outcomes, orders, asked } = await startCommands();
     take(`sonic2mqtt/${path}`, 'CLOSE');
+    await settle();
     expect([...outcomes, ...orders, ...asked]).toEqual([]);
   });
 });
