@@ -79,6 +79,7 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  * 2. Each record that the account or the state file has gets a verdict. Its messages follow from the verdict, unless they were
  *    made from the same view before: first what is offline, then what is shown, and last what is deleted.
  * 3. `cloud` and `state` become `online`, after the devices, so that no old value ever looks available.
+ * 4. The discovery messages of which this connection has none yet. They are ten times as long as all values.
  *
  * So a message is published if all of this holds: the publisher is awake and connected, the record is asked in this round, the
  * verdict gives it a message, that is made from something new, and the broker has another one.
@@ -101,6 +102,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #leaving = new Map<string, readonly string[]>();
   /** What the messages of the bridge's own device were made from; null if they are to be made again. */
   #bridgeFrom: DeviceView | null = null;
+  /** The discovery messages that wait until the values of all devices are on the broker. */
+  #unannounced: { readonly plan: DiscoveryPlan; readonly view: DeviceView }[] = [];
   #running: Promise<void> | null = null;
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
@@ -231,6 +234,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       await this.#publishRecords();
       await mirror.waitForAnswers();
       this.#publishOnline(isShowingDevices && wasFresh);
+      await this.#announce();
       if (!isShowingDevices) continue;
       this.#hasShownDevices = true;
       this.emit('published');
@@ -269,6 +273,17 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { cloud, state } = bridgeState;
     if (mayBeOnline) mirror.want(cloud.topic, cloud.payload);
     mirror.want(state.topic, state.payload);
+  }
+
+  async #announce(): Promise<void> {
+    const { mirror } = this.#parts;
+    for (const { plan, view } of this.#unannounced.splice(0)) {
+      await mirror.waitForRoom();
+      // The bridge has said that it is offline.
+      if (this.isStopped) return;
+      this.#publishDiscovery(plan, view);
+    }
+    await mirror.waitForAnswers();
   }
 
   // ---- the records --------------------------------------------------------------------------------------------
@@ -430,7 +445,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const topics = [...planned.map(({ topic }) => topic), ...unwanted];
     const isRefused = topics.some((topic) => mirror.isRefused(topic));
     const messages = isRefused ? unavailable(planned) : planned;
-    if (discovery) this.#publishDiscovery(discovery, view);
+    if (discovery) this.#putDiscovery(discovery, view);
     else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
     this.#putAll({ unwanted, messages });
     return isRefused;
@@ -442,11 +457,22 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const topic of unwanted) mirror.drop(topic);
   }
 
-  #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
-    const { context, mirror, discovery } = this.#parts;
+  #putDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
     // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
     // because it shows why the cloud cannot be read.
-    if (this.#phase !== 'running' && view.kind !== 'bridge') return;
+    if (this.#phase !== 'running') {
+      if (view.kind === 'bridge') this.#publishDiscovery(plan, view);
+      return;
+    }
+    // What replaces a message comes before the states, which may be new options of a select. But no device comes before the
+    // one that it belongs to, which may be new.
+    const isReplaced = this.#parts.mirror.isKnown(plan.topic) && this.#unannounced.length === 0;
+    if (isReplaced) this.#publishDiscovery(plan, view);
+    else this.#unannounced.push({ plan, view });
+  }
+
+  #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
+    const { context, mirror, discovery } = this.#parts;
     // Home Assistant takes a message a moment later. Until then, it refuses a state that is a new option of a select.
     if (discovery.publish(plan, view))
       mirror.forget([context.topics.below(view.kind, viewId(view), statesPath)]);

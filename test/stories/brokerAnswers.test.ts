@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Script } from '../simulation/wire.ts';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
-import { brokerWarnings, type Home, minuteMs, prompt, secondMs, startedHome } from './home.ts';
+import { brokerWarnings, Home, minuteMs, prompt, secondMs, startedHome } from './home.ts';
 
 /** A home whose bridge speaks with the broker in bytes, and shows everything. */
 async function startWiredHome(): Promise<Home> {
@@ -98,6 +98,29 @@ describe('a broker that', () => {
     await home.pass(11 * minuteMs);
     expect(home.json(`sonic/${refused}`).valve).toBe('closed');
     expect(linked()).toEqual(['online', 'online']);
+    await home.stop();
+  });
+
+  it('gets all values before the first discovery message, at a start and at a new connection', async () => {
+    const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 4 }, config: { schedules: prompt } });
+    /** The first discovery messages since then, and which values came for the first time after the first one. */
+    const late = (from: number, isMeant: (topic: string) => boolean) => {
+      const messages = home.messages.slice(from).filter(({ retain }) => retain);
+      const first = messages.findIndex(({ topic }) => topic.startsWith('homeassistant/') && isMeant(topic));
+      expect(first).toBeGreaterThan(0);
+      const before = new Set(messages.slice(0, first).map(({ topic }) => topic));
+      return [...home.broker.retained.keys()].filter(
+        (topic) => topic.startsWith('sonic2mqtt/') && !before.has(topic),
+      );
+    };
+    await home.start();
+    await home.pass(minuteMs);
+    // The bridge's own device shows from the beginning why the cloud cannot be read.
+    expect(late(0, (topic) => !topic.includes('_bridge'))).toEqual([]);
+    const from = home.messages.length;
+    home.broker.cut();
+    await home.pass(minuteMs);
+    expect(late(from, () => true)).toEqual([]);
     await home.stop();
   });
 
