@@ -210,15 +210,16 @@ describe('16: the unique id was made of a name or a model: all entities are ther
 
 describe('also seen: entities that are not there any more cannot be deleted, or haunt as disabled ones', () => {
   it('each is stated by its platform alone, in messages two and a half seconds apart, the last one twice', async () => {
-    const home = await startedHome({ config: { schedules: { properties: '20s' } } });
+    const schedules = { ...leisurely, properties: '1s' };
+    const home = await startedHome({ config: { schedules } });
     const componentsOf = (payload = '{}') => JSON.parse(payload).components as Record<string, object>;
     const before = new Map(announced(home).map((topic) => [topic, home.broker.retained.get(topic)]));
     await home.stop();
     const from = home.messages.length;
-    await home.startWith({ control: { settings: false, valves: false }, schedules: { properties: '20s' } });
-    for (let times = 0; times < 5; times++) {
+    await home.startWith({ control: { settings: false, valves: false }, schedules });
+    for (let times = 0; times < 10; times++) {
       home.world.properties.change(home.propertyId, { name: `Home ${times}` });
-      await home.pass(20 * secondMs + times * 500);
+      await home.pass(secondMs);
     }
     await home.pass(minuteMs);
     for (const [topic, payload] of before) {

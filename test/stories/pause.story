@@ -167,7 +167,7 @@ of which the broker has an older message is what the file says
 that a stranger has written to the broker is a day long at most
   put settings auto_shut_off=false; stop; lose missing; forge; start; see property/pause:minutes
        | minutes 1440; off; paused until 09:01
-  24h                                                              | on; none; asks auto_shut_off:true
+  sleep 23h; 24h                                                   | on; none; asks auto_shut_off:true
 
 that cannot be written when it ends: the outcome says that it is not kept
   = pause/set 0
