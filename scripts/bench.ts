@@ -11,9 +11,9 @@ import { command } from './bench/stories/command.ts';
 import { details } from './bench/stories/details.ts';
 import { idle, memory } from './bench/stories/home.ts';
 import { refresh } from './bench/stories/refresh.ts';
-import { distant, start } from './bench/stories/start.ts';
+import { distant, start, values } from './bench/stories/start.ts';
 
-const stories: readonly Story[] = [start, distant, refresh, details, command, idle, memory];
+const stories: readonly Story[] = [start, distant, values, refresh, details, command, idle, memory];
 /** The report of the last run that was kept, with `--json`. */
 const recordFile = new URL('./bench/recorded.json', import.meta.url);
 const usualRuns = 5;

@@ -64,14 +64,41 @@ export const distant: Story = {
     }),
 };
 
-/** Starts a process with empty brokers, and ends it when it has shown as many sonics as are wanted. */
+/** A first start of a large account, until the last value of the last valve is on the broker. */
+export const values: Story = {
+  name: 'values',
+  sizes: [10_000],
+  run: (bench, sonics) =>
+    onStage(bench, { sonics }, async (stage) => {
+      const { script, bridge: recorded } = await record(stage, () => startBridge(stage));
+      await recorded.stop();
+      // The bridge publishes its discovery messages after them.
+      const messages = script.messages.filter(({ topic }) => topic.startsWith('sonic2mqtt/'));
+      const folder = writeScript(stage, { ...script, messages });
+      const filter = 'sonic2mqtt/sonic/#';
+      const wanted = messages.filter(({ topic }) => topic.startsWith('sonic2mqtt/sonic/')).length;
+      const bridge: number[] = [];
+      const raw: number[] = [];
+      for (let run = 0; run < bench.runs; run++) {
+        const begin = () => startBridge(stage, { hasGauge: false });
+        bridge.push((await shownAfterMs(stage, wanted, begin, filter)).last);
+        const beginRaw = () => startRaw(folder, { order: 'overlapping' });
+        raw.push((await shownAfterMs(stage, wanted, beginRaw, filter)).last);
+      }
+      const common = { story: 'values', sonics, unit: 'ms' };
+      return [{ ...common, what: 'last value', bridge, raw, target: { by: 'ratio', most: 1.6 } }];
+    }),
+};
+
+/** Starts a process with empty brokers, and ends it when it has published as many topics as are wanted. */
 async function shownAfterMs(
   { broker, rawBroker }: Stage,
   wanted: number,
   begin: () => Part<never> | Promise<Part<never>>,
+  filter = 'sonic2mqtt/sonic/+',
 ): Promise<{ readonly first: number; readonly last: number }> {
   await Promise.all([broker.restart(), rawBroker.restart()]);
-  const filters = ['sonic2mqtt/sonic/+'];
+  const filters = [filter];
   const listeners = [await Listener.start(broker.url, filters), await Listener.start(rawBroker.url, filters)];
   const shownAt = new Map<string, number>();
   const all = Promise.race(
