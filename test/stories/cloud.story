@@ -15,7 +15,7 @@ its values are unknown as soon as they are older than stale_after, between two p
                                                                    | health ok
 
 its values are unknown no sooner than a schedule of hours can renew them, between two polls too
-  @ off; schedules=prompt; schedules.telemetry=1h
+  @ off; schedules=leisurely; schedules.telemetry=1h
   silence; start; 118m | flow_l_min 5.661; probed_at "2026-03-02T09:00:00.000Z"; health ok
   121s                 | flow_l_min null
   measure; 121m        | flow_l_min 5.661; probed_at "2026-03-02T12:57:28.000Z"

@@ -60,6 +60,7 @@ function pathOf(home: Home, path: string): string {
 }
 
 const valueIn = (text: string): unknown => {
+  if (text === 'leisurely') return leisurely;
   if (text === 'prompt') return prompt;
   try {
     return JSON.parse(text);
