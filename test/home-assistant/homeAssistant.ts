@@ -178,7 +178,7 @@ export async function startHomeAssistant(options: {
         .map(({ level, name, message }) => `${level} ${name}: ${message.join(' | ')}`),
     stop: async () => {
       close();
-      await running.stop('SIGTERM', 60_000);
+      await running.stop('SIGTERM', 180_000);
     },
   };
 }
