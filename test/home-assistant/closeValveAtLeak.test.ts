@@ -176,6 +176,21 @@ describe('the blueprint that closes the valve at a leak', () => {
     await commandValve('open');
     await endLeaks();
   });
+
+  test('says that it is unavailable, and closes it as soon as it is back', async () => {
+    const from = phone.messages.length;
+    const { world } = household.cloud;
+    world.changeSonic(sonicId(), { radio_connection: 'disconnected' });
+    await expectState('valve.kitchen', 'unavailable');
+    openLeak();
+    const told = await message(/the valve is unavailable/, from);
+    expect(told.message).toMatch(/^Kitchen is unavailable\. Close it by hand\./);
+    expect(commands()).toEqual([]);
+    world.changeSonic(sonicId(), { radio_connection: 'connected' });
+    await message(/the valve is closed/, from);
+    await expectIdle();
+    expect(commands()).toEqual(['kitchen CLOSE']);
+  });
 });
 
 test('Home Assistant complains about nothing', async () => {
