@@ -103,7 +103,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** What the messages of the bridge's own device were made from; null if they are to be made again. */
   #bridgeFrom: DeviceView | null = null;
   /** The discovery messages that wait until the values of all devices are on the broker. */
-  #unannounced: { readonly plan: DiscoveryPlan; readonly view: DeviceView }[] = [];
+  readonly #unannounced: { readonly plan: DiscoveryPlan; readonly view: DeviceView }[] = [];
   #running: Promise<void> | null = null;
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';

@@ -304,12 +304,13 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /**
-   * Shows for some minutes, in the property of a device, why a change was not made. Whoever has turned a switch sees it turn
-   * back, and reads no log. A newer change ends it; `reason` is null for one that was made.
+   * Shows for some minutes, in the property of a device, why a change was not made: a person who has turned a switch sees it
+   * turn back, and reads no log. A newer change ends it; `reason` is null for one that was made. Messages may name any ID.
    */
   recordChange(kind: CloudDeviceKind, id: string, reason: string | null): void {
     const propertyId = kind === 'property' ? id : this.propertyOf(kind, id);
-    if (propertyId === null || (reason === null && !this.#failedChanges.delete(propertyId))) return;
+    if (propertyId === null || !this.isShown('property', propertyId)) return;
+    if (reason === null && !this.#failedChanges.delete(propertyId)) return;
     const endsAt = this.#clock.monotonic() + failedChangeMs;
     if (reason !== null) this.#failedChanges.set(propertyId, { at: this.#clock.now(), reason, endsAt });
     this.#tell('property', propertyId);

@@ -68,6 +68,18 @@ function furnish(selection: readonly string[] = []): void {
 }
 
 describe('the store', () => {
+  it('keeps no failed change of what it does not show, because messages may name any ID', () => {
+    furnish(['My home']);
+    for (const id of ['shop', 'nobody']) store.recordChange('property', id, 'refused');
+    store.recordChange('sonic', 'nobody', 'refused');
+    const before = changes;
+    // If it were kept, its end would be told.
+    for (const id of ['shop', 'nobody']) store.recordChange('property', id, null);
+    expect(changes).toBe(before);
+    store.recordChange('sonic', 'kitchen', 'refused');
+    expect(store.propertyView('home')?.failedChange).toMatchObject({ reason: 'refused' });
+  });
+
   beforeEach(() => furnish());
 
   it('is written by its own methods alone: a table that another room writes would mark nothing', () => {
