@@ -11,7 +11,7 @@ const { homepage } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf
 const documents = readdirSync(join(project, 'docs'), { recursive: true, encoding: 'utf8' }).map(
   (name) => `docs/${name}`,
 );
-const pictures = documents.filter((file) => /\.(png|svg)$/.test(file));
+const pictures = documents.filter((file) => /\.(png|webp|svg)$/.test(file));
 const pages = [
   ...['README.md', 'CHANGELOG.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md'],
   'home-assistant-app/DOCS.md',
