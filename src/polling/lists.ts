@@ -14,7 +14,7 @@ import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollP
 /** At most this many of the incidents that vanish from the list are read individually. */
 const maxIncidentsChecked = 20;
 
-/** A link that one reading says is down is read again so many ms later, so that a lost hub is soon known. */
+/** A hub that is offline, or may be, is read again so many ms after a list, so that it is soon known how it is. */
 export const secondReadingMs = 30_000;
 
 /** At most this many hubs that are offline are read with the valves. */

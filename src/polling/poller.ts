@@ -273,7 +273,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#logFound();
     this.emit('ended', poll, failure === null);
     // The list of properties shows which hubs are in a selected one.
-    if (poll === 'signals' || poll === 'properties') this.#readFlapsAgain();
+    if (poll === 'signals' || poll === 'properties') {
+      this.#cancelSecondReading();
+      this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.#lists.lostSignals());
+    }
     if (poll === 'sonics') void this.#lists.lostSignals();
     if (poll === 'properties' && !isRest) void this.#details.hubsAndCategories();
     else if (['properties', 'signals'].includes(poll) && store.places.areListsAsked)
@@ -301,14 +304,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#isFoundLogged = true;
     const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = store.counts();
     log.info(`Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open alerts: ${incidents}`);
-  }
-
-  /** Reads the hubs again soon if only one reading says that one has lost the cloud. */
-  #readFlapsAgain(): void {
-    const { store, clock } = this.#parts;
-    this.#cancelSecondReading();
-    if (store.ids('signal').some((id) => store.signalView(id)?.isChecked))
-      this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.#lists.lostSignals());
   }
 
   #markStale(at: number): void {

@@ -3,23 +3,21 @@ import type { Signal, Sonic } from '../model/records.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /**
- * The link of a device. If only one reading has found it down, that may be a short flap, so the next reading decides. Until it
- * comes, the link counts as before. A reading before that is stale counts no more. The first reading of a hub counts as
- * unknown if it finds it down, because a hub is read again within a minute. A valve is read again only by its schedule.
+ * The link of a device. If only one reading has found it down after another word, that may be a short flap, so the next
+ * reading decides. Until it comes, the link counts as before. Without a reading before, or with one that is stale, it is down
+ * at once.
  */
 export function linkOf(
   table: ReadonlyTable<Signal> | ReadonlyTable<Sonic>,
   id: string,
   isWifi = false,
 ): Link {
-  const isUpBy = (record: Signal | Sonic | null | undefined) => {
+  const isUpBy = (record: Signal | Sonic | undefined) => {
     const word = record && linkWord(record, isWifi);
     return word === undefined ? true : isConnected(word);
   };
   const isUp = isUpBy(table.get(id));
   const former = table.formerOfNew(id);
-  const isFirst = former === null;
-  const isReadAgain = 'cloud_connection' in (table.get(id) ?? {});
-  const before = former === undefined || (isFirst && !isReadAgain) ? false : isUpBy(former);
+  const before = former ? isUpBy(former) : false;
   return isUp === false && before !== false ? { isUp: before, isFlap: true } : { isUp, isFlap: false };
 }

@@ -158,14 +158,10 @@ export class Table<T extends object | null> {
     return this.#entries.get(id)?.formerReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /**
-   * The record before the last change, until the present one is read again or that one is stale; undefined after that. Null if
-   * the present one is the first that was read.
-   */
-  formerOfNew(id: string): T | null | undefined {
+  /** The record before the last change, until the present one is read again or that one is stale; undefined after that. */
+  formerOfNew(id: string): T | undefined {
     const entry = this.#entries.get(id);
     if (!entry || entry.readAt !== entry.changedAt) return undefined;
-    if (entry.former === undefined) return null;
     return entry.formerReadAt >= this.#staleBefore ? entry.former : undefined;
   }
 

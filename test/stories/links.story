@@ -33,15 +33,16 @@ by two in a row is down, and by one is back
   put signal cloud_connection=connected; alert water_presence_detected; 40s
        | hub online, valve online
 
-(radio) before the bridge starts is down, because a valve is read again only by its schedule
+(radio) before the bridge starts is down
   @ off
   put sonic radio_connection=disconnected; start; see sonic.alert | alert null; hub online, valve offline
   put sonic radio_connection=connected; 1m; see sonic.alert       | alert OFF; hub online, valve online
 
-(cloud) before the bridge starts is read a second time half a minute later
-  @ off; schedules.signals=10m
-  put signal cloud_connection=disconnected; start; 5s; see sonic/availability*; read list_signals
-       | online; offline; list_signals 1 times; hub offline, valve offline
+(cloud) before the bridge starts is down, and read again half a minute later
+  @ off; schedules.signals=10m; schedules.sonics=10m
+  put signal cloud_connection=disconnected; boot; 5s; see signal/availability*
+       | offline; hub offline, valve offline
+  put signal cloud_connection=connected; 30s; read read_signal     | read_signal 1 times; hub online, valve online
 
 (cloud) is read with the valves while it is down
   @ schedules.signals=10m

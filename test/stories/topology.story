@@ -44,10 +44,11 @@ is not what a signal or a sonic without its link measures or does, and nobody sa
   use {sonic} button_resolve_incidents; 1m                         | used; incident_radio_disconnection OFF
   radio on; weather                                                | as it should be; radio_connection ON; valve open
 
-is not a device of which the cloud has told nothing for too long, as a page fails
-  = list_sonics = {sonic2}                     | as it should be; cloud online; signal2.cloud_connection ON
-  = list_signals = {signal2} {sonic2} {sonic4} | as it should be; cloud online; signal2.cloud_connection null
-  attend; start; cloud error-500 $1 page=2; weather $2; see cloud signal2.cloud_connection
+is not a device of which the cloud has told nothing for too long, as a page or a list fails
+  = list_sonics page=2 = {sonic2}                                  | as it should be; cloud online; signal2.cloud_connection ON
+  = list_signals,read_signal = {signal} {signal2} {sonic} {sonic2} {sonic3} {sonic4}
+       | as it should be; cloud online; signal2.cloud_connection null
+  attend; start; cloud error-500 $1; weather $2; see cloud signal2.cloud_connection
        | …
   cloud ok; weather                                                | as it should be
 

@@ -24,26 +24,17 @@ function valveRead(...words: readonly (string | null)[]) {
 
 describe('the link', () => {
   it.each([
-    { words: ['connected'], hub: up, valve: up },
-    { words: ['disconnected'], hub: { isUp: null, isFlap: true }, valve: down },
-    { words: ['disconnected', 'disconnected'], hub: down, valve: down },
-    {
-      words: ['connected', 'disconnected'],
-      hub: { isUp: true, isFlap: true },
-      valve: { isUp: true, isFlap: true },
-    },
-    { words: ['connected', 'disconnected', 'disconnected'], hub: down, valve: down },
-    { words: ['disconnected', 'connected'], hub: up, valve: up },
-    {
-      words: ['asleep', 'disconnected'],
-      hub: { isUp: null, isFlap: true },
-      valve: { isUp: null, isFlap: true },
-    },
-    { words: ['connected', 'asleep'], hub: unknown, valve: unknown },
-    { words: [null], hub: unknown, valve: unknown },
-  ])('that was read as $words', ({ words, hub, valve }) => {
-    expect(linkOf(hubRead(...words), 'hub')).toEqual(hub);
-    expect(linkOf(valveRead(...words), 'valve')).toEqual(valve);
+    { words: ['connected'], link: up },
+    { words: ['disconnected'], link: down },
+    { words: ['connected', 'disconnected'], link: { isUp: true, isFlap: true } },
+    { words: ['connected', 'disconnected', 'disconnected'], link: down },
+    { words: ['disconnected', 'connected'], link: up },
+    { words: ['asleep', 'disconnected'], link: { isUp: null, isFlap: true } },
+    { words: ['connected', 'asleep'], link: unknown },
+    { words: [null], link: unknown },
+  ])('that was read as $words', ({ words, link }) => {
+    expect(linkOf(hubRead(...words), 'hub')).toEqual(link);
+    expect(linkOf(valveRead(...words), 'valve')).toEqual(link);
   });
 
   it('does not count as before by a reading that is stale', () => {
