@@ -214,11 +214,13 @@ function failedPolls({ polls, overdue }: HealthFacts): Finding[] {
     const key = failure.key === incompleteKey ? `${incompleteKey} ${poll}` : failure.key;
     affected.set(key, [affected.get(key)?.[0] ?? failure, [...(affected.get(key)?.[1] ?? []), poll]]);
   }
-  const isFirst = (poll: PollName) => vitalPolls.includes(poll) && polls[poll].consecutiveFailures === 1;
+  // After an outage, everything that has failed is read again at once.
+  const mayEndSoon = (poll: PollName) =>
+    polls[poll].runningSince !== null || (vitalPolls.includes(poll) && polls[poll].consecutiveFailures === 1);
   return [...affected].map(([key, [failure, names]]) => ({
     message: failureMessage(failure, names),
     key,
-    isBrief: failure.kind === 'unavailable' && names.every(isFirst),
+    isBrief: failure.kind === 'unavailable' && names.every(mayEndSoon),
     stops: names.some((poll) => overdue.includes(poll)) ? 'cloud' : undefined,
   }));
 }

@@ -69,3 +69,11 @@ three hours are a line at the beginning, one an hour, and one with the duration 
                                | cloud.example.com; warn: Cloud: offline for 2 h, many attempts: connection refused by cloud.example.com
   cloud ok; 15m                | info: Cloud: works again after 3 h (many failed attempts); info: The cloud does not list the hubs of Willow Cottage;
                                | info: Everything works
+
+with seldom schedules, a failure that is over is not told after the end
+  @ schedules=leisurely
+  watch log; cloud refused; 3h | warn: Cloud: connection refused by cloud.example.com. Retrying; warn: No fresh data from the cloud: connection
+                               | refused by cloud.example.com. Entities are now unavailable; warn: Cloud: offline for 60 min, many attempts:
+                               | connection refused by cloud.example.com; warn: Cloud: offline for 2 h, many attempts: connection refused by
+                               | cloud.example.com
+  cloud ok; 15m                | info: Cloud: works again after 3 h (many failed attempts); info: Everything works
