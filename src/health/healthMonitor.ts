@@ -7,10 +7,10 @@ import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus, Side } from '../model/devices.ts';
-import { pollNames } from '../model/polls.ts';
+import { pollNames, vitalPolls } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
 import { isAnswered } from '../polling/pollProblem.ts';
-import { cloudFreshUntil, decidingPoll } from '../polling/pollStatus.ts';
+import { cloudFreshUntil, decidingPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthFacts } from './checks.ts';
@@ -228,7 +228,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       if (hasPolled) this.#cloudOutage.failed(outage.outage, outage.key);
       return;
     }
-    this.#cloudOutage.recovered();
+    // A cloud that only asks to wait, or answers with garbage, does not work again yet.
+    const vital = vitalPolls.map((poll) => this.#parts.poller.statuses.records[poll]);
+    if (vital.some((poll) => wasPolled(poll) && isAnswered(poll.failure))) this.#cloudOutage.recovered();
     for (const { status: effect, key, message, isBrief, isLogged } of problems) {
       const logged = effect === 'ok' ? this.#loggedInformation : this.#loggedProblems;
       if (isBrief || isLogged === false || logged.has(key)) continue;

@@ -92,6 +92,22 @@ it('logs a list of valves that cannot be read once only if the next read fails t
   expect(await linesAfter(times(2), true, 'sonics')).toEqual(['warn: Cannot read valves: 503. Retrying']);
 });
 
+it('logs the end of an outage only once the cloud has answered a vital list', async () => {
+  const { linesAfter } = await startMonitor({});
+  const failedBy = (kind: 'unavailable' | 'rateLimited') =>
+    ({ ...good, failure: { kind, message: kind, key: kind }, consecutiveFailures: 2 }) as const;
+  await linesAfter(failedBy('unavailable'), true, 'sonics');
+  expect(await linesAfter(failedBy('unavailable'), true, 'incidents')).toEqual([
+    'warn: Cloud: unavailable. Retrying',
+  ]);
+  expect(await linesAfter(failedBy('rateLimited'), true, 'incidents')).toEqual([
+    'warn: Cannot read incidents: rateLimited. Retrying',
+  ]);
+  expect(await linesAfter(good, true, 'incidents')).toEqual([
+    'info: Cloud: works again after 0 ms (1 failed attempts)',
+  ]);
+});
+
 it.each([
   ['503', 'unavailable', ': 503'],
   ['page 2 could not be read', 'incomplete', ''],
