@@ -162,11 +162,8 @@ export const showingMutations: readonly Mutation[] = [
       'true',
     ],
   }),
-  ...mistakesIn('publishing/presence.ts', ['stories/otherInstallations'], {
-    'a bridge that dies before it was heard leaves nothing behind': [
-      "mirror.forget(topics.documents('bridge', ''));",
-      "mirror.forget([topics.bridge('state'), topics.bridge('info')]);",
-    ],
+  ...mistakesIn('publishing/presence.ts', ['stories/announcements'], {
+    'a bridge is online again after an old last will': ["mirror.forget([topics.bridge('state')]);", ''],
   }),
   ...mistakesIn('publishing/publisher.ts', ['stories/knownInThisRun'], {
     'what this run has not read is offline': [

@@ -24,8 +24,8 @@ const birthJitterMs = 1_500;
 const willSpacingMs = 5_000;
 
 /**
- * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant; the messages about
- * the bridge if the broker has published its last will. Returns a function that stops it.
+ * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant; that the bridge is
+ * online if the broker has published its last will. Returns a function that stops it.
  */
 export function keepPresent({
   topics,
@@ -46,13 +46,12 @@ export function keepPresent({
     },
   );
   // A cluster may notice late that an earlier connection has ended, and then publishes the last will of that connection.
-  // It does so too when it puts out another bridge. So everything about the bridge is published again.
   const willPublished = spaced(
     clock,
     () => 0,
     willSpacingMs,
     () => {
-      mirror.forget(topics.documents('bridge', ''));
+      mirror.forget([topics.bridge('state')]);
       publisher.planOne('bridge', '');
     },
   );

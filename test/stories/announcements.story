@@ -31,6 +31,11 @@ that stays open is announced no second time after a restart without the data of 
 
 # the bridge
 
+is online again if the broker publishes an old last will, but at most every five seconds
+  ask bridge/state offline; 1s; ask bridge/state offline; 3s; see bridge/state*
+       | online; offline; online; offline
+  2s; see bridge/state*                                            | online; offline; online; offline; online
+
 is offline as soon as it vanishes, and when it has said goodbye
   watch bridge/state                   | bridge/state online
   broker away; 1s                      | bridge/state offline
