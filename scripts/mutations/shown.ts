@@ -107,8 +107,8 @@ export const showingMutations: readonly Mutation[] = [
       'return targetOf[command.action];',
     ],
   }),
-  ...mistakesIn('polling/details.ts', ['unit/polling/poller', 'stories/uncertain'], {
-    'a lost cloud changes no value': [
+  ...mistakesIn('polling/details.ts', ['stories/uncertain'], {
+    'an error of the cloud takes no switch away': [
       '        if (!isPermanent(error)) return toProblem(error);\n        query.store(null',
       '        query.store(null',
     ],

@@ -103,7 +103,7 @@ takes no Wi-Fi valve away that is known, also by the broker alone, and is asked 
        | read since the start: valve "Mains"
   cloud ok; 10m; see wifi/availability                             | wifi/availability online; health ok
 
-of the settings takes switches away after a while, and is told once, also where the last run has shown them
+of the settings takes switches away after a while, and is told once, also where the last run has shown them; an error takes none away
   @ schedules.properties=5m
   watch property.auto_shut_off                      | auto_shut_off OFF
   2m; kill; cloud 403 read_property_settings; start | health degraded: Could not read all properties: the cloud answered 403 (not permitted), for
@@ -113,6 +113,8 @@ of the settings takes switches away after a while, and is told once, also where 
                                                     | auto_shut_off missing
   restart
   cloud ok; restart                                 | health ok; auto_shut_off OFF
+  cloud 500 read_property_settings; 30m             | health degraded: Could not read all properties: the cloud answered 500 (server error), for
+                                                    | property "Willow Cottage". Retrying; auto_shut_off null
 
 of the settings takes switches away at once, and is told, where no run has shown them
   @ schedules.properties=5m; off
