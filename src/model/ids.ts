@@ -7,7 +7,10 @@ export function isSameId(one: string | null, other: string | null): boolean {
 export class IdMap<V> extends Map<string, V> {
   // Nearly all ids are in lower case already, and to make one so takes longer than to look for it.
   override get(id: string): V | undefined {
-    return super.get(id) ?? super.get(id.toLowerCase());
+    const found = super.get(id);
+    if (found !== undefined) return found;
+    const lower = id.toLowerCase();
+    return lower === id ? undefined : super.get(lower);
   }
 
   override has(id: string): boolean {

@@ -190,13 +190,17 @@ export interface Move {
 
 export function movesBetween(before: Places, after: Places): Move[] {
   return cloudKinds.flatMap((kind) => {
-    const ids = new Set([...before.shown[kind], ...after.shown[kind]]);
-    return [...ids].flatMap((id) => {
-      const [was, is] = [before, after].map((places) => {
-        const place = places[kind].get(id);
-        return place?.isShown ? place : undefined;
-      });
+    const moveOf = (id: string): Move | [] => {
+      const was = shownPlace(before[kind], id);
+      const is = shownPlace(after[kind], id);
       return !was === !is && was?.propertyId === is?.propertyId ? [] : { kind, id, was, is };
-    });
+    };
+    const isNew = (id: string) => !shownPlace(before[kind], id);
+    return [...before.shown[kind], ...after.shown[kind].filter(isNew)].flatMap(moveOf);
   });
+}
+
+function shownPlace(places: ReadonlyMap<string, Place>, id: string): Place | undefined {
+  const place = places.get(id);
+  return place?.isShown ? place : undefined;
 }
