@@ -49,8 +49,8 @@ export interface PlanContext extends DiscoveryOrigin {
 }
 
 export interface DevicePlan {
-  /** Null if discovery is switched off. */
-  readonly discovery: DiscoveryPlan | null;
+  /** Null if discovery is switched off. It is planned when it is wanted, after all values. */
+  readonly discovery: (() => DiscoveryPlan) | null;
   /**
    * In the order in which they must be published, so that no old value ever looks available: `offline` comes before
    * everything else, and `online` after everything else.
@@ -78,7 +78,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
     [...documents(view, context.language), [statesPath, states]],
     topics,
   );
-  const discovery = isDiscoveryOn ? planDiscovery(view, context.offers, context) : null;
+  const discovery = isDiscoveryOn ? () => planDiscovery(view, context.offers, context) : null;
   return { discovery, messages: onlineLast(messages), ...others };
 }
 

@@ -65,8 +65,8 @@ interface Published {
   from: object | undefined;
 }
 
-/** Among more valves, a round waits for further changes, because it asks each valve. */
-const maxAskedAtOnce = 200;
+/** How long a round waits for further changes, in ms. Meanwhile, a command that has changed something is sent. */
+const calmMs = 5;
 
 /** The waits before refused messages are published again, in ms. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
@@ -103,7 +103,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** What the messages of the bridge's own device were made from; null if they are to be made again. */
   #bridgeFrom: DeviceView | null = null;
   /** The discovery messages that wait until the values of all devices are on the broker. */
-  readonly #unannounced: { readonly plan: DiscoveryPlan; readonly view: DeviceView }[] = [];
+  readonly #unannounced: { readonly plan: () => DiscoveryPlan; readonly view: DeviceView }[] = [];
   #running: Promise<void> | null = null;
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
@@ -197,7 +197,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     ];
     for (const view of views) {
       const plan = view && planDevice(view, context).discovery;
-      if (plan) yield plan.write();
+      if (plan) yield plan().write();
     }
   }
 
@@ -246,7 +246,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #untilCalm(): Promise<void> {
     const { store, clock } = this.#parts;
     const count = this.#asked === null ? store.ids('sonic').length : 0;
-    return count < maxAskedAtOnce ? Promise.resolve() : sleep(clock, count / 10);
+    return sleep(clock, calmMs + count / 10);
   }
 
   #publishBridge(): void {
@@ -281,16 +281,30 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       await mirror.waitForRoom();
       // The bridge has said that it is offline.
       if (this.isStopped) return;
-      this.#publishDiscovery(plan, view);
+      this.#guard(view.kind, viewId(view), () => this.#publishDiscovery(plan(), view));
     }
     await mirror.waitForAnswers();
+  }
+
+  /** If the messages of one record cannot be made, the others must still be published. */
+  #guard(kind: DeviceKind | 'incident', id: string, publish: () => void): void {
+    const { store, log } = this.#parts;
+    try {
+      publish();
+    } catch (error) {
+      const [label, name] =
+        kind === 'incident'
+          ? ['alert', id]
+          : [kindLabels[kind], kind === 'bridge' ? 'sonic2mqtt' : store.label(kind, id)];
+      log.error({ err: error, device: id }, `Internal error: cannot publish ${label} ${name}`);
+    }
   }
 
   // ---- the records --------------------------------------------------------------------------------------------
 
   /** Publishes what follows from the verdict of each record, unless it was made from the same before. */
   async #publishRecords(): Promise<void> {
-    const { mirror, state, store, log } = this.#parts;
+    const { mirror, state, store } = this.#parts;
     const judged = this.#records().map((record) => ({ record, verdict: this.#verdictOf(record) }));
     // Each new one is written to the disk at once. Together, they are one write.
     for (const { record, verdict } of judged) {
@@ -308,17 +322,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         await mirror.waitForRoom();
         this.#published.set(key, { record, verdict, from });
         if (verdict !== 'gone') this.#leaving.delete(key);
-        try {
+        this.#guard(record.kind, record.id, () => {
           this.#publishRecord(record, verdict);
           const wasCounted = known?.verdict === 'shown' || known?.verdict === 'gone';
           if (!wasCounted) deleted += this.#leaving.get(key)?.length ?? 0;
-        } catch (error) {
-          // If one record cannot be planned, the others must still be shown.
-          const { kind, id } = record;
-          const [label, name] =
-            kind === 'incident' ? ['alert', id] : [kindLabels[kind], store.label(kind, id)];
-          log.error({ err: error, device: id }, `Internal error: cannot publish ${label} ${name}`);
-        }
+        });
       }
     }
     // Before that, a normal start would name devices whose lists are still to come.
@@ -445,8 +453,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const topics = [...planned.map(({ topic }) => topic), ...unwanted];
     const isRefused = topics.some((topic) => mirror.isRefused(topic));
     const messages = isRefused ? unavailable(planned) : planned;
-    if (discovery) this.#putDiscovery(discovery, view);
-    else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
+    const topic = context.topics.discovery(view.kind, viewId(view));
+    if (discovery) this.#putDiscovery(topic, discovery, view);
+    else mirror.drop(topic);
     this.#putAll({ unwanted, messages });
     return isRefused;
   }
@@ -457,17 +466,17 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const topic of unwanted) mirror.drop(topic);
   }
 
-  #putDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
+  #putDiscovery(topic: string, plan: () => DiscoveryPlan, view: DeviceView): void {
     // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
     // because it shows why the cloud cannot be read.
     if (this.#phase !== 'running') {
-      if (view.kind === 'bridge') this.#publishDiscovery(plan, view);
+      if (view.kind === 'bridge') this.#publishDiscovery(plan(), view);
       return;
     }
     // What replaces a message comes before the states, which may be new options of a select. But no device comes before the
     // one that it belongs to, which may be new.
-    const isReplaced = this.#parts.mirror.isKnown(plan.topic) && this.#unannounced.length === 0;
-    if (isReplaced) this.#publishDiscovery(plan, view);
+    const isReplaced = this.#parts.mirror.isKnown(topic) && this.#unannounced.length === 0;
+    if (isReplaced) this.#publishDiscovery(plan(), view);
     else this.#unannounced.push({ plan, view });
   }
 

@@ -30,8 +30,9 @@ const health = JSON.stringify({ status: 'ok', reason: null, schedules: {}, limit
 
 /** What is retained for a device, with what the bridge retains of itself. */
 function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
-  const { discovery, messages } = planDevice(view, { ...context, offers });
-  if (!discovery) throw new Error('Home Assistant is switched on here');
+  const { discovery: plan, messages } = planDevice(view, { ...context, offers });
+  if (!plan) throw new Error('Home Assistant is switched on here');
+  const discovery = plan();
   const retained = new Map([
     [topics.bridge('state'), 'online'],
     [topics.bridge('cloud'), 'offline'],

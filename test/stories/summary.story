@@ -15,9 +15,7 @@ never says that all is well while the alerts could not be read
        | alert_words []; Not everything could be read. sonic2mqtt reports a problem. See Health of the device sonic2mqtt.; alert null; said null; said
        | Reading your account for the first time.; said Not everything could be read. sonic2mqtt reports a problem. See Health of the device
        | sonic2mqtt. (2 times)
-  cloud ok; 2m                                                     | All good. No leaks, water on.; alert OFF; said No leaks, water on. sonic2mqtt
-                                                                   | reports a problem. See Health of the device sonic2mqtt.; said All good. No leaks,
-                                                                   | water on.
+  cloud ok; 2m                                                     | All good. No leaks, water on.; alert OFF; said All good. No leaks, water on.
 
 says nothing of all the water while a valve is in no property that is known
   @ world.properties=2; world.signals=2; world.sonics=2; world.wifiSonics=1

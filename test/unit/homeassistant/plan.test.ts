@@ -198,6 +198,7 @@ describe('a plan', () => {
       const again = view.kind === 'property' ? { ...copy, contents: view.contents } : copy;
       const [once, twice] = [planDevice(view, context), planDevice(again, { ...context })];
       expect(JSON.stringify(twice)).toBe(JSON.stringify(once));
+      expect(twice.discovery?.()).toMatchObject({ fingerprint: once.discovery?.().fingerprint });
     }
   });
 
