@@ -28,7 +28,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'bridge/memory':
     '`revision` grows with each change that sonic2mqtt keeps in `data_dir`. After a start, it shows whether the file or the broker is newer',
   'bridge/incidents':
-    'Open incidents that name no known device, if the account has several properties. Newest first, at most 50. With one property, they are at that property',
+    'Open incidents that no property shows, for example because they name no known device. Newest first, at most 50',
   'sonic/{id}':
     'Record of the cloud, with `property_id` and `valve` (`open`, `opening`, `closing`, `closed` or null). `valve_travel_time_s` is the time from the last command to its confirmation in seconds, and null before the first command after a start',
   'sonic/{id}/availability':

@@ -32,8 +32,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     },
   }),
   binarySensor({
-    // If an incident names no known device, the alert is shown here. A leak at an unknown place must not look like no
-    // leak.
+    // The alerts that no property shows. A leak at an unknown place must not look like no leak.
     key: 'unassigned_incidents',
     name: 'Unassigned alerts',
     deviceClass: 'problem',

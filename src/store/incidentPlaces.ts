@@ -6,8 +6,8 @@ import type { DeviceLists, Places } from './places.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /*
- * Where each open incident is. Each is shown at its sonic, or else at its hub. That of an unplaced sonic counts in each
- * property that it may be in. An incident that names neither is shown at the account's only property, or at the bridge if
+ * Where each open incident is. Each is shown at its sonic, or else at its hub. That of an unplaced device counts in each
+ * property that the device may be in. An incident that names neither is shown at the account's only property, or at the bridge if
  * there are several. The incident entities of all devices that it may belong to are unknown then: of every device, or of
  * the sonics of its hub.
  */
@@ -22,6 +22,8 @@ export interface IncidentPlace {
   /** Its sonic, or else its signal; null if the account has neither. */
   readonly device: AnnouncingDevice | null;
   readonly propertyId: string | null;
+  /** The properties that show it. */
+  readonly shownIn: readonly string[];
   readonly isShown: boolean;
   /** When its last reading was sent, if that is too long ago, in ms of the monotonic clock; else null. */
   readonly staleSince: number | null;
@@ -102,14 +104,15 @@ export function incidentPlacesOf(
     const place = placeOfIncident(record, context);
     const { device, propertyId } = place;
     const staleSince = table.isStale(id) ? (table.readAt(id) ?? null) : null;
-    found.set(id, { ...place, record, staleSince });
-    const mayBeIn = device?.kind === 'sonic' && propertyId === null ? propertiesOf(device.id, context) : [];
+    const mayBeIn = device && propertyId === null ? propertiesOf(device.id, context) : [];
     const propertyIds = propertyId === null ? mayBeIn : [propertyId];
     // A filter hides a Wi-Fi sonic that names no property, with its commands and actions, but not its leak.
     const isCounted = place.isShown || (device !== null && mayBeAnywhere(device.id, context));
+    const shownIn = isCounted ? propertyIds : [];
+    found.set(id, { ...place, shownIn, record, staleSince });
     const shownBy = [
       ...(device && place.isShown ? [`${device.kind}/${device.id}`] : []),
-      ...(isCounted ? propertyIds.map((each) => `property/${each}`) : []),
+      ...shownIn.map((each) => `property/${each}`),
     ];
     for (const key of shownBy) {
       const others = shownAt.get(key);
@@ -130,16 +133,16 @@ export function incidentPlacesOf(
 }
 
 /**
- * The shown properties that an unplaced sonic may be in. Its incident counts in each: a leak is never
- * hidden. A sonic with a hub is in none whose hubs are all listed, unless that leaves none.
+ * The shown properties that an unplaced device may be in. Its incident counts in each: a leak is never
+ * hidden. A hub, or a sonic with a hub, is in none whose hubs are all listed, unless that leaves none.
  */
 function propertiesOf(
-  sonicId: string,
+  deviceId: string,
   { places, areHubsAsked, areHubsListed }: IncidentContext,
 ): readonly string[] {
   // Until its hubs were asked for, the sums of a property are unknown anyway.
   const all = places.shown.property.filter(areHubsAsked);
-  if (places.sonic.get(sonicId)?.isWifi) return all;
+  if (places.sonic.get(deviceId)?.isWifi) return all;
   const possible = all.filter((id) => !areHubsListed(id));
   return possible.length > 0 ? possible : all;
 }
@@ -163,7 +166,7 @@ export function possibleAt(
     const { record, device, propertyId } = place;
     // What a hub reports of itself concerns that hub alone, even if no list has it.
     if (device === null && isAboutHub(record)) return false;
-    if (kind === 'property') return propertyId === null;
+    if (kind === 'property') return device === null && propertyId === null;
     if (device === null) return propertyId === null || own === null || propertyId === own;
     const mayBeOn =
       places.sonic.get(id)?.isWifi === false && (hubOf(id) === null || isSameId(hubOf(id), device.id));

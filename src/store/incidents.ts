@@ -123,11 +123,12 @@ export class OpenIncidents {
     return possibleAt(kind, id, this.#now, this.#context().places);
   }
 
-  /** The incidents that this bridge shows at no device and in no property, because they name none that is known. */
+  /** The incidents that this bridge shows in no property. Until the lists were requested, the property of a device is to come. */
   get unassigned(): readonly Incident[] {
-    const isUnassigned = ({ device, propertyId, isShown }: IncidentPlace) =>
-      isShown && !device && propertyId === null;
-    return this.#now.withoutSonic.filter(isUnassigned).map(({ record }) => record);
+    const { areListsAsked } = this.#context().places;
+    const isUnassigned = ({ device, shownIn, isShown }: IncidentPlace) =>
+      isShown && shownIn.length === 0 && (device === null || areListsAsked);
+    return [...this.#now.places.values()].filter(isUnassigned).map(({ record }) => record);
   }
 
   /** The incidents that make incident entities of this bridge unknown, each with the device that shows it. */

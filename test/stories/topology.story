@@ -27,6 +27,22 @@ hides no valve and no leak while a list fails, and then what it does not select
   cloud ok; 1h; see sonic.leak sonic/availability sonic2/availability
        | leak ON; sonic/availability online; sonic2/availability none; health ok
 
+what a hub tells without a valve counts in each property that may have the hub
+  @ world.properties=3; world.signals=3; world.sonics=3
+  = {property2} = water_presence_detected | open [] ["{i1}"] []; open_count 0 null 0; problem OFF ON OFF; open_count 0; property2.summary Leak at Flat
+                                          | 12, since 10:00. Not all alerts could be read. sonic2mqtt reports a problem. See Health of the device
+                                          | sonic2mqtt.; health degraded: Open alert at hub "Loft hub" without a known valve: Leak. It may be at any
+                                          | valve of the hub. Check all of them. The cloud does not list the hubs of Flat 12
+  = {property2} = cloud_disconnection     | open [] ["{i1}"] []; open_count 0 null 0; problem OFF ON OFF; open_count 0; property2.summary Connection
+                                          | to cloud lost at Flat 12, since 10:00. Not all alerts could be read.; health ok: The cloud does not list
+                                          | the hubs of Flat 12
+  alert $2 signal2; cloud 403 list_property_signals $1; start; 1m; see properties/incidents:open properties/incidents:open_count properties.problem bridge/incidents:open_count property2.summary
+       | …
+
+bridge/incidents has a leak at a known valve if no property can be read
+  cloud 403 list_properties; alert water_presence_detected; start; 1m; see bridge.unassigned_incidents bridge/incidents:open sonic.leak
+       | unassigned_incidents ON; open ["{i1}"]; leak ON; health degraded: Cannot read properties: the cloud answered 403 (not permitted)
+
 # what Home Assistant can use
 @ world.properties=1; world.signals=2; world.sonics=4; world.pageSize=1; stale_after=5m
 @ schedules={}; schedules.sonics=2m; schedules.telemetry=5m; schedules.usage=1h
