@@ -75,7 +75,11 @@ export class DiscoveryMessages {
     // A hub and a valve with the same ID would replace each other's message without end.
     if (known && known.kind !== kind) return false;
     const isAgain = known?.fingerprint === fingerprint && mirror.isKnown(topic);
-    if (isAgain && now < known.againAt) return false;
+    if (isAgain && now < known.againAt) {
+      // A change that was taken back at once has replaced its timer.
+      if (known.againAt < Number.POSITIVE_INFINITY) this.#publishLater(known, known.againAt - now);
+      return false;
+    }
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && !isAgain && waitMs > 0 && mirror.isKnown(topic)) {
       this.#publishLater(known, waitMs);

@@ -98,6 +98,20 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
   });
 });
 
+it('a name that is changed and changed back at once comes twice all the same', async () => {
+  const home = await startedHome({ config: { schedules: { ...leisurely, properties: '1s' } } });
+  await home.pass(20 * secondMs);
+  const from = home.messages.length;
+  for (const name of ['Another', 'A third', 'Another']) {
+    home.world.properties.change(home.propertyId, { name });
+    await home.pass(secondMs);
+  }
+  await home.pass(20 * secondMs);
+  const topic = `homeassistant/device/sonic2mqtt_${home.propertyId}/config`;
+  const sent = home.messages.slice(from).filter((message) => message.topic === topic);
+  expect(sent.map(({ payload }) => JSON.parse(payload).device.name)).toEqual(['Another', 'Another']);
+});
+
 it('a choice made elsewhere that is a new option of a select comes once more after the option', async () => {
   const home = await startedHome({ config: { schedules: { ...leisurely, properties: '10m' } } });
   await home.pass(9 * minuteMs);
