@@ -45,7 +45,7 @@ or \`{"status":"error","error":{"code":…,"message":…,"http_status":…},"tra
     Object.entries(meanings).map(([name, meaning]) => [code(name), meaning]),
   ),
   `- Four requests run at a time, and fifty wait. A payload has at most 64 KiB.
-- Reads wait for \`cloud.max_requests_per_minute\`. Changes are rejected if the limit is reached.
+- Requests and commands may use half of \`cloud.max_requests_per_minute\`. Further ones are rejected.
 - Requests that move a valve are rejected. The \`message\` names the topic to use.
 - Requests with the retain flag are rejected. With MQTT 3.1.1, only the built-in broker shows the flag of live messages.
 - With \`filters.properties\`, a request must name a selected property, or a record that sonic2mqtt shows.

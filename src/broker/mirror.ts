@@ -70,12 +70,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     for (const topic of topics) if (this.#has.has(topic)) this.#has.set(topic, null);
   }
 
-  /** The message of the topic belongs to another bridge. */
-  release(topic: string): void {
-    this.#has.delete(topic);
-    this.#accept(topic);
-  }
-
   has(topic: string, payload: string): boolean {
     return this.isKnown(topic) && this.#has.get(topic) === digestOf(payload);
   }

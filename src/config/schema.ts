@@ -47,7 +47,9 @@ export const configSchema = section({
       .describe('Maximum number of cloud requests at the same time, in addition to valve commands'),
     max_requests_per_minute: whole(1, 1_000_000)
       .prefault(300)
-      .describe('Maximum number of cloud requests per minute for all schedules. Commands come in addition'),
+      .describe(
+        'Maximum number of cloud requests per minute. Commands go first, with half of it. Valve commands come in addition',
+      ),
     routes: z
       .record(z.string(), route, { error: 'must be a map of operation names to routes' })
       .prefault({})

@@ -90,7 +90,7 @@ interface KnownOfUnread {
 }
 
 /**
- * The retained messages of a device that an earlier run or another bridge has published, but this run has not read. The
+ * The retained messages of a device that an earlier run has published, but this run has not read. The
  * device may still exist, so its entities stay, with unknown values.
  */
 export function planUnread(

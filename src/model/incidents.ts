@@ -1,7 +1,7 @@
 import { type Incident, type IncidentType, incidentTypes, severities } from './records.ts';
 import { knownWord, wordOf } from './words.ts';
 
-/** The event type and sensor of an incident with a type that is not one of the twenty. */
+/** The event type of an incident with a type that is not one of the twenty. */
 const unknownIncident = 'unknown_incident';
 
 /** Whether the incident is open. If the record has no `open` flag, it counts as open until its state is `resolved`. */

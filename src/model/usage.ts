@@ -170,8 +170,8 @@ export function mergedRecords(earlier: UsageRecord, later: UsageRecord): UsageRe
 }
 
 /**
- * Makes a record from published usage of another bridge, or of this bridge before its state file was lost. Null if it
- * has no total. The latest months must be read before the total is known again.
+ * Makes a record from the usage that was published before the state file was lost. Null if it has no total. The latest
+ * months must be read before the total is known again.
  */
 export function recordFromShown(shown: unknown): UsageRecord | null {
   const { total, days, last_reset: lastReset, updated_at: updatedAt } = Object(shown);

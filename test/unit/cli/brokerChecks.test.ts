@@ -110,4 +110,10 @@ describe('check finds that', () => {
       expect.stringMatching(`^FAIL the broker rejects messages, for example ${topic}: .*[Nn]ot authorized`),
     ]);
   });
+
+  it.skipIf(!mosquittoAvailable())('a broker does not let it publish at the topic of a command', async () => {
+    const permitted = ['homeassistant/#', 'sonic2mqtt/bridge/#', 'sonic2mqtt/sonic/+/availability'];
+    const { url } = await startMosquitto({ permitted });
+    expect(await checked(url)).toEqual([connected, 'WARN the test message could not be published']);
+  });
 });
