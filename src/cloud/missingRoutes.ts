@@ -12,11 +12,12 @@ const listsOf: Readonly<Record<string, readonly ListName[]>> = {
 };
 
 /**
- * Finds out which routes the cloud does not have. A published route is never missing. Any other is missing after a 501, and
- * after a 404 or 405 that cannot be about a record. It can be about a record if the operation has worked before, if the last
- * complete list does not have the record, or if no published list was answered well since the first such answer for this
- * record. So neither a mistyped id nor a device without such data disables an operation for all valves. A gateway that has
- * lost its routes answers 404 to everything. Then the published lists show that no answer is about a route.
+ * Finds out which routes the cloud does not have. A published route is never missing, nor is one that moves a valve: what one
+ * valve refuses takes no other valve its command. Any other route is missing after a 501, and after a 404 or 405 that cannot be
+ * about a record. It can be about a record if the operation has worked before, if the last complete list does not have the
+ * record, or if no published list was answered well since the first such answer for this record. So neither a mistyped id nor a
+ * device without such data disables an operation for all valves. A gateway that has lost its routes answers 404 to everything.
+ * Then the published lists show that no answer is about a route.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
@@ -40,7 +41,7 @@ export class MissingRoutes {
   mayBeMissing(name: OperationName): boolean {
     const { path, reply } = operationRow(name);
     const isAboutRecords = paramNames(path).length > 0 || reply.kind === 'page';
-    return !isPublished(name) && !(isAboutRecords && this.#worked.has(name));
+    return !isAlwaysOffered(name) && !(isAboutRecords && this.#worked.has(name));
   }
 
   recordWorked(name: OperationName): void {
@@ -67,7 +68,7 @@ export class MissingRoutes {
       for (const unproven of this.#unproven) this.#missing.delete(unproven);
       this.#unproven.clear();
     }
-    if (!hasNoRoute || isPublished(name) || this.#isGatewayLost) return false;
+    if (!hasNoRoute || isAlwaysOffered(name) || this.#isGatewayLost) return false;
     const isMissing = status === 501 || (this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
     if (isMissing) {
       this.#missing.add(name);
@@ -92,6 +93,10 @@ export class MissingRoutes {
 
 function isPublishedList(name: OperationName): boolean {
   return isPublished(name) && isAccountList(name);
+}
+
+function isAlwaysOffered(name: OperationName): boolean {
+  return isPublished(name) || operationRow(name).moves === 'command';
 }
 
 function isPublished(name: OperationName): boolean {
