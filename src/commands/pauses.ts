@@ -127,7 +127,7 @@ export class Pauses {
     if (!before && isOn === false) return refused('the automatic shut-off is off already');
     // During a pause it must be off. It may still be shown on for a moment.
     if (isOn !== (before === undefined)) return refused(notKnown);
-    const duty = this.#duties.get(id) ?? this.#begin(id);
+    const duty = this.#dutyOf(id) ?? this.#begin(id);
     const pause = newPause(minutes, clock.now(), clock.monotonic());
     const isKept = await this.#keep(id, { ...pause, isPending: before === undefined });
     // It may have ended while it was written.
@@ -183,7 +183,7 @@ export class Pauses {
   /** Ends the pause. The command itself ends within its time, but the bridge goes on until the shut-off is on. */
   async #resume({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult> {
     const { stopping, clock } = this.#parts;
-    const duty = this.#duties.get(id);
+    const duty = this.#dutyOf(id);
     if (!duty) return refused('the automatic shut-off is not paused');
     this.#end(id, duty);
     const timeout = sleep(clock, timeLeftMs(sentAfter, this.#parts) ?? 0, stopping).then(
@@ -207,7 +207,7 @@ export class Pauses {
 
   /** A reading that was requested at that time has shown the shut-off as on. */
   #recordOn(id: string, sentAt: number): void {
-    const duty = this.#duties.get(id);
+    const duty = this.#dutyOf(id);
     if (!duty || sentAt < this.#provesFrom(id, duty)) return;
     if (!this.#record(id)?.isOver) this.#end(id, duty);
     else if (duty.isTried) {
@@ -233,7 +233,7 @@ export class Pauses {
   async recordAccepted(call: Call): Promise<string | null> {
     if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return null;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
-    const duty = this.#duties.get(id);
+    const duty = this.#dutyOf(id);
     if (duty && !this.#record(id)?.isPending) {
       [duty.isAccepted, duty.isTried] = [true, true];
       this.#end(id, duty);
@@ -277,8 +277,8 @@ export class Pauses {
     const now = clock.monotonic();
     let waitMs = lookEveryMs;
     for (const [id, kept] of state.kept.pauses) {
-      const duty = this.#duties.get(id) ?? this.#resumeDuty(id, kept);
-      if (kept.isPending) continue;
+      const duty = this.#dutyOf(id);
+      if (!duty || kept.isPending) continue;
       const pause = correctedPause(kept, clock.now(), now);
       if (pause !== kept) this.#change(id, pause);
       const leftMs = pauseLeftMs(pause, clock.now(), now);
@@ -292,6 +292,12 @@ export class Pauses {
       if (isOver && now >= duty.retryAt) void this.#turnOn(id, duty);
     }
     this.#cancelTimer = clock.after(waitMs, () => this.#look());
+  }
+
+  /** The duty of a pause; undefined if there is none. The pause may just have been found on the disk or the broker. */
+  #dutyOf(id: string): Duty | undefined {
+    const pause = this.#record(id);
+    return this.#duties.get(id) ?? (pause && this.#resumeDuty(id, pause));
   }
 
   /**

@@ -141,6 +141,12 @@ whose state file is lost is on the broker, and ends
   elsewhere; 1m
   1h            | on; none; asks auto_shut_off:true
 
+whose state file is lost can be changed at once, and ends
+  = prolonged = 90 | off; paused until 10:41; asks auto_shut_off:false; asks auto_shut_off:true; asks auto_shut_off:false; ok (3 times)
+  = ended     = 0  | off; paused until 10:41; asks auto_shut_off:false; asks auto_shut_off:true; asks auto_shut_off:false; ok; error: timeout: the
+                   | cloud has not confirmed it yet. Trying again until the automatic shut-off is on; ok
+  pause 60; elsewhere; 5s; pause $2; 95m; pause 5 | …
+
 is ended although the property is not selected any more
   @ world.properties=2
   pause 60; stop; start filters.properties=["{property2}"] | off; no pause shown; asks auto_shut_off:false; ok; health degraded
