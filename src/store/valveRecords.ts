@@ -86,7 +86,7 @@ interface ValveEntry {
   kept: ValveRecord | undefined;
 }
 
-/** As many commands and incidents are kept for one valve. */
+/** As many commands and incidents are kept for one valve, besides the commands that have not ended. */
 const keptCount = 10;
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
@@ -154,7 +154,7 @@ export class ValveRecords {
     const entry = this.#entry(id);
     const known = entry.commands.find((each) => each.asked === asked);
     const command = known ?? { asked, isOfEarlierRun: false, status, reason, flight: null };
-    if (!known) entry.commands = [...entry.commands.slice(1 - keptCount), command];
+    if (!known) entry.commands = [...this.#worthKeeping(entry.commands), command];
     Object.assign(command, { status, reason });
     if (status === 'error' || status === 'superseded') this.#setMovesUntil(entry, command, movesUntil);
     const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
@@ -202,8 +202,12 @@ export class ValveRecords {
     const wasMoving = settledValve(this.shown(sonic)) === null;
     const at = this.#clock.monotonic();
     entry.accepted = { asked, action, stateBefore: sonic.valve_state, wasMoving, at };
-    // Among very many newer commands, this one is not in the book any more.
-    if (command) this.#setMovesUntil(entry, command, movesUntil);
+    if (command) {
+      this.#setMovesUntil(entry, command, movesUntil);
+      // Nobody reads the valve for an older one any more.
+      const older = entry.commands.slice(0, entry.commands.indexOf(command));
+      for (const each of older) if (each.status === 'sent') each.status = 'superseded';
+    }
     this.#keep(entry);
     this.#onRecord(sonic.id);
   }
@@ -277,6 +281,15 @@ export class ValveRecords {
     this.#entries.delete(id);
     this.#unexplained.delete(id);
     this.#kept.valves.delete(id);
+  }
+
+  /** The newest commands, and older ones that have not ended or may have moved the valve. */
+  #worthKeeping(commands: readonly KnownCommand[]): readonly KnownCommand[] {
+    const now = this.#clock.monotonic();
+    const mayMatter = ({ status, flight }: KnownCommand) =>
+      status === 'sent' ||
+      (flight !== null && mayHaveMoved(flight, flight.target, Number.NEGATIVE_INFINITY, now));
+    return commands.filter((each, at) => at > commands.length - keptCount || mayMatter(each));
   }
 
   #setMovesUntil(entry: ValveEntry, command: KnownCommand, until: number | null): void {

@@ -15,6 +15,10 @@ is none where a newer one was sent, and is not ended by an older one
   ask close; ask open; end error 1 | open sent
   end error 2; end confirmed 1     | open error, FAILED open error 90 s, failed_open command_unsure, awaited
 
+is none of an old command, however many came since
+  ask close; ask open; ask open; ask open; ask open; ask open; ask open; ask open; ask open; ask open; ask open; end error 1
+       | open sent
+
 ends when the valve is read where it was to go, whoever has moved it
   read open; refuse | close refused (no), FAILED close refused ? s, failed_close command_unmoved no, open, awaited
   read closed 1ms   | close refused (no), FAILED close refused ? s, failed_close command_unmoved no, closed by elsewhere, 0 s ago, awaited
@@ -139,6 +143,10 @@ watch record
 is unknown at the first reading, and nobody in a pressure test
   read open; 1m; read pressure_test; 1m; read open; 1m; read faulty; 1m; read open
        | no command, open
+
+is a command that was accepted, however many were refused since
+  read open; accept close 90s; refuse; refuse; refuse; refuse; refuse; refuse; refuse; refuse; refuse; refuse; 5s; read closed
+       | close refused (no), closed by command on its topic, 0 s ago
 
 is a command that was accepted, and none that has had its time before, or that the cloud has not received
   = 2m    | close sent, closed by command on its topic, 0 s ago // close sent, open by elsewhere, 0 s ago
