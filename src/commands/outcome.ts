@@ -6,6 +6,7 @@ import { repeatedLines } from '../base/repeatedLines.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { Topics } from '../homeassistant/topics.ts';
@@ -73,6 +74,9 @@ export const reasons = {
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 
+/** Ends every call in progress when the bridge stops. */
+export const stopped = new GivenUp(reasons.unanswered, false);
+
 /** Keeps the status of the cloud's last answer to a call; null if there was none. Pass `note` as `onAnswer`. */
 export class AnswerStatus {
   status: number | null = null;
@@ -92,7 +96,8 @@ export type ValveCall = Call<'command_valve' | 'command_wifi_valve'>;
 const maxReasonCharacters = 500;
 
 export function reasonFor(error: unknown): string {
-  return shortenedReason(errorMessage(error));
+  const isUnsent = error instanceof CloudError && error.cause === stopped && !error.mayHaveActed;
+  return shortenedReason(isUnsent ? reasons.stopping : errorMessage(error));
 }
 
 /** A reason cut to a length that fits into a message. */

@@ -1,5 +1,4 @@
 import type { BrokerMessage } from '../broker/message.ts';
-import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { movesOf } from '../cloud/operations.ts';
@@ -17,7 +16,7 @@ import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { AnswerStatus, type CommandParts, reasons, type ValveCall } from './outcome.ts';
+import { AnswerStatus, type CommandParts, stopped, type ValveCall } from './outcome.ts';
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { resultOf, Updates } from './updates.ts';
@@ -74,7 +73,7 @@ export class CommandRouter {
 
   /** Ends the commands in progress, and refuses later ones. */
   stop(): void {
-    this.#stopping.abort(new GivenUp(reasons.unanswered, false));
+    this.#stopping.abort(stopped);
   }
 
   #handle(message: BrokerMessage): void {

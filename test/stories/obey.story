@@ -70,6 +70,14 @@ is not told to have failed after an outage and a restart in which it was not rea
   valve $1; 2m; close; 1s; cloud refused; 2m; stop; cloud ok; start; 5m
        | …
 
+says if it was sent when the bridge stopped before an answer
+  = slow-connect | close error (sonic2mqtt is stopping. The command was not sent), FAILED The command to close Kitchen failed. The valve was not
+                 | moved: sonic2mqtt is stopping. The command was not sent.
+  = hang-before  | close error (sonic2mqtt stopped before the cloud answered. The command may still be carried out), FAILED The command to close
+                 | Kitchen failed. Reason: sonic2mqtt stopped before the cloud answered. The command may still be carried out. Look at the valve, it
+                 | may have moved.; asks action:close
+  cloud $1 move; close; 100ms; stop; cloud ok; start | …
+
 is not told to have stood still if only the first half of its time was read
   weaken; close; 45s; cloud refused; 1m | close not_confirmed (the valve could not be read for 47 s), FAILED It is not known whether Kitchen has
                                         | closed. Reason: the valve could not be read for 47 s. Look at the valve, it may have moved.; asks
