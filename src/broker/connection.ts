@@ -183,8 +183,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /**
    * Passes on the retained messages under the filters. Commands must not match them. If `isEnough` returns true once most
-   * brokers have sent all of them, the promise resolves. If not, later messages are passed on for a while. Before that,
-   * it throws a `NotConnectedError`, or the broker's refusal of a filter.
+   * brokers have sent all of them, the promise resolves. If not, later messages are passed on for a while. Throws a
+   * `NotConnectedError`, or the broker's refusal of a filter.
    */
   async readRetained(
     filters: readonly string[],

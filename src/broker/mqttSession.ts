@@ -299,7 +299,7 @@ export class MqttSession {
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
       if (isEnough()) return;
-      await untilQuiet(lateMs).catch(() => undefined);
+      await untilQuiet(lateMs);
     } finally {
       this.#reader = null;
       const passing = filters.filter((filter) => !this.#lasting.includes(filter));

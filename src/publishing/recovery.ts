@@ -9,7 +9,7 @@ import { revision } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { adoptDocument, alwaysRead, keptDocuments } from './keptDocuments.ts';
-import { isDocument, readRetained, readTopics } from './retainedMessages.ts';
+import { isDocument, knownTopics, readRetained, readTopics } from './retainedMessages.ts';
 
 /** If the broker closes the connection this many times in a row while it is read, it is not read. */
 const maxLosses = 3;
@@ -33,6 +33,8 @@ export class Recovery {
   /** The messages of earlier runs, by topic. */
   readonly #found = new Map<string, string>();
   #isLost = false;
+  /** Whether the broker shows retained messages to filters with wildcards. Some do so only at exact topics. */
+  #isListing = false;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -40,30 +42,40 @@ export class Recovery {
 
   /** Resolves once the broker was read by wildcards, as far as that is needed and possible. */
   async read(): Promise<void> {
-    const { state, connection, log } = this.#parts;
-    for (let losses = 0; ; ) {
-      if (!connection.isConnected) await once(connection, 'connected');
-      try {
-        await this.#readAll();
-        break;
-      } catch (error) {
-        if (!connection.isConnected) losses += 1;
-        if (!connection.isConnected && losses < maxLosses) continue;
-        log.warn(`Cannot read the retained messages of the broker: ${errorMessage(error)}`);
-        return;
-      }
+    const { state, log } = this.#parts;
+    const problem = await this.#untilRead(() => this.#readAll());
+    if (problem !== null) {
+      log.warn(`Cannot read the retained messages of the broker: ${problem}`);
+      return;
     }
     // A first start has nothing to remember.
     if (state.isNew && this.#revision !== null) state.kept.lostPauses.set('', true);
-    this.#adopt();
     state.brokerRead(this.#revision);
+  }
+
+  /** Reads again if the connection is lost meanwhile, and adds what was found. Resolves to why it cannot; or null. */
+  async #untilRead(read: () => Promise<void>): Promise<string | null> {
+    const { connection } = this.#parts;
+    for (let losses = 0; ; ) {
+      if (!connection.isConnected) await once(connection, 'connected');
+      try {
+        await read();
+        return null;
+      } catch (error) {
+        if (!connection.isConnected) losses += 1;
+        if (connection.isConnected || losses === maxLosses) return errorMessage(error);
+      } finally {
+        this.#adopt();
+      }
+    }
   }
 
   async #readAll(): Promise<void> {
     const { topics, state, connection } = this.#parts;
     const note = (topic: string, payload: string) => void this.#found.set(topic, payload);
     const first = [topics.bridge('memory'), ...this.#topicsOf(alwaysRead, () => ['+'])];
-    await readRetained(connection, first, note, () => true);
+    // An intact file is current only if the broker is not newer. Without a file, everything is read below.
+    await readRetained(connection, first, note, () => this.#revision !== null || state.isNew);
     this.#isLost = state.misses(this.#revision);
     // At once, because the first list of Wi-Fi valves may be read meanwhile, and its refusal says nothing of known ones.
     const take = (topic: string, payload: string) => {
@@ -71,6 +83,10 @@ export class Recovery {
       this.#adopt([[topic, payload]]);
     };
     if (this.#isLost && !this.#isFirst) await readRetained(connection, topics.stateFilters, take);
+    this.#isListing = [...this.#found.keys()].some((topic) => topic !== topics.bridge('memory'));
+    // What an older file says of its devices is published before the cloud has listed them.
+    const { documents } = knownTopics(topics, state.kept);
+    if (this.#isLost && !this.#isListing) await readTopics(connection, documents, take);
   }
 
   /**
@@ -80,23 +96,22 @@ export class Recovery {
   async readListed(listed: Promise<void>): Promise<void> {
     const { state, connection, store, log } = this.#parts;
     const { lostPauses } = state.kept;
-    const isListing = [...this.#found.keys()].some((topic) => topic !== this.#parts.topics.bridge('memory'));
-    const isRead = this.#isFirst || (isListing && !this.#isLost);
+    const isRead = this.#isFirst || (this.#isListing && !this.#isLost);
     if (isRead && !lostPauses.has('')) return;
     await listed;
     const ids = (kind: TargetKind) => (kind === 'bridge' ? [] : store.ids(kind));
-    const wanted = this.#isLost && !isListing ? keptDocuments : alwaysRead;
-    try {
-      if (!isRead) {
-        const note = (topic: string, payload: string) => void this.#found.set(topic, payload);
-        await readTopics(connection, this.#topicsOf(wanted, ids), note);
-        this.#adopt();
-        state.brokerRead(this.#revision);
+    const wanted = this.#isLost && !this.#isListing ? keptDocuments : alwaysRead;
+    const note = (topic: string, payload: string) => void this.#found.set(topic, payload);
+    if (!isRead) {
+      const read = () => readTopics(connection, this.#topicsOf(wanted, ids), note);
+      const problem = await this.#untilRead(read);
+      if (problem !== null) {
+        log.debug(`Reading the retained messages of the listed devices: ${problem}`);
+        return;
       }
-      this.#settleLost();
-    } catch (error) {
-      log.debug(`Reading the retained messages of the listed devices: ${errorMessage(error)}`);
+      state.brokerRead(this.#revision);
     }
+    this.#settleLost();
   }
 
   /** From now on, each listed property of which the broker knows nothing is known by its own name. */

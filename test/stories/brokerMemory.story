@@ -71,3 +71,26 @@ has the totals, incidents and pauses for the next run if it is being read when a
 that shows retained messages to exact topics only has the totals and incidents of a lost state file
   watch incidents
   5m; exact; stop; lose lost; more; start; 6m; total; deleted | the total stands; 0 deletions logged
+
+that shows retained messages to exact topics only has the pauses for a state file that is older or lost
+  @ shut-off
+  = older
+  = lost
+  watch shut-off pause                                             | on; none
+  5m; save; pause 60; 1m; stop; exact; lose $1; cloud refused; start; cloud ok; 5m
+       | off; paused until 10:06
+  1h; stop                                                         | on; none
+
+that ends the connection while it is read at exact topics is read again
+  @ shut-off
+  watch shut-off pause                                             | on; none
+  5m; pause 60; 1m; stop; exact; lose lost; boot; 2500ms; broker cut; 5m
+       | off; paused until 10:06
+
+that sends what it keeps only after its answer to the ping has the pauses for a state file that is older or damaged
+  @ shut-off; isWired
+  = older
+  = damaged
+  watch shut-off pause                                     | on; none
+  5m; save; pause 60; 1m; stop; late /; lose $1; start; 5m | off; paused until 10:06
+  1h; stop                                                 | on; none

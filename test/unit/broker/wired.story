@@ -251,7 +251,7 @@ comes within a second and a half while the broker hangs, with messages on their 
   start; 1s; frozen a; publish kept x; stop | stopped in 1000 ms; connected; publish kept: the connection to the MQTT broker ended
 
 comes at once while the connection reads what is retained, and when it has ended before
-  send a kept x retained; start; 1s; read #; 20ms; stop | stopped in 502 ms; connected; found kept; read #: done
+  send a kept x retained; start; 1s; read #; 20ms; stop | stopped in 502 ms; connected; found kept; read #: sonic2mqtt is stopping
   stop                                                  | stopped in 1 ms
 
 # the age of a message
