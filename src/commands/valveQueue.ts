@@ -377,13 +377,11 @@ export class ValveQueue {
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
         this.#following.delete(id);
+        // If the machine slept, it is not known how long the valve took.
+        const isTimed = tookMs <= confirmTimeoutMs + confirmIntervalMs;
         const hasMoved = isAccepted && settledValve(stateBefore) !== targetOf[action];
-        this.#note(
-          command,
-          'confirmed',
-          null,
-          hasMoved ? { travelTimeS: Math.round(tookMs / 100) / 10 } : {},
-        );
+        const travelTimeS = Math.round(tookMs / 100) / 10;
+        this.#note(command, 'confirmed', null, hasMoved && isTimed ? { travelTimeS } : {});
         if (!isAccepted) return;
         log.info(
           { device: id, topic },

@@ -311,7 +311,11 @@ export class ValveRecords {
   #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): boolean {
     Object.assign(entry, { position, leftAt: null, stopped: null });
     const hasMoved = entry.movement !== null && entry.movement.valve !== position;
-    const isMover = ({ flight }: KnownCommand) => flight && mayHaveMoved(flight, position, from, readAt);
+    const isMover = ({ flight, status }: KnownCommand) => {
+      // What has not ended is at work, however long the machine has slept.
+      const own = flight && status === 'sent' ? { ...flight, until: Number.POSITIVE_INFINITY } : flight;
+      return own && mayHaveMoved(own, position, from, readAt);
+    };
     const mover = hasMoved ? entry.commands.findLast(isMover) : undefined;
     if (hasMoved) this.#move(entry, position, from, readAt, mover?.flight ?? null);
     entry.movement ??= { valve: position, at: null, by: null, topic: null, incident_id: null };

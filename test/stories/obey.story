@@ -109,6 +109,10 @@ is known from a command or an incident that comes later, or is unknown, over res
   stop; valve open; 1h; start                         | open; open by elsewhere at some time
   cloud error-503; 1h; valve closed; 1h; cloud ok; 5m | closed; closed by elsewhere at some time
 
+is the command if the machine slept until its valve was read there
+  close; 1s; sleep 1h; 61m; see sonic:valve_travel_time_s | valve_travel_time_s null; closed; close confirmed; closed by command at some time; asks
+                                                          | action:close
+
 is a hand that did what a command could not, as the incident shows
   weaken; close; 45s; alert device_handle_moved; valve closed; 1m | closed; close confirmed; closed by by_hand ({i2}); asks action:close
 

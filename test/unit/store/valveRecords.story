@@ -149,11 +149,10 @@ is a command that was accepted, however many were refused since
        | close refused (no), closed by command on its topic, 0 s ago
 
 is a command that was accepted, and none that has had its time before, or that the cloud has not received
-  = 2m    | close sent, closed by command on its topic, 0 s ago // close sent, open by elsewhere, 0 s ago
-  = -1m   | close sent, closed by elsewhere, 0 s ago // close sent, open by elsewhere, 0 s ago
-  = never | close error, closed by elsewhere, 0 s ago // close error, open by elsewhere, 0 s ago
-  read open; ask close; fly; moves $1; 1m; read closing; 1m; read closed
-       | …
+  = moves 2m                     | close sent, closed by command on its topic, 0 s ago // close sent, open by elsewhere, 0 s ago
+  = moves -1m; end not_confirmed | close not_confirmed, closed by elsewhere, 0 s ago // close not_confirmed, open by elsewhere, 0 s ago
+  = moves never                  | close error, closed by elsewhere, 0 s ago // close error, open by elsewhere, 0 s ago
+  read open; ask close; fly; $1; 1m; read closing; 1m; read closed | …
   1m; read open                                                    | …
 
 is no command that found the valve where it wanted it
@@ -173,7 +172,8 @@ is no command that was sent after the reading that shows the movement
   read open; 1m; ask close; fly; read closed 59s | close sent, closed by elsewhere, 0 s ago, awaited
 
 is nobody that is known where a command had failed long before the valve could be read again
-  read open; accept close 2m; 1m; read faulty; 1h; read closed | close sent, closed by elsewhere, at some time
+  read open; accept close 2m; 1m; read faulty; 1m; end not_confirmed; 1h; read closed
+       | close not_confirmed, closed by elsewhere, at some time
 
 is told by an incident that comes before an opening is noticed
   read open; 1m; read closed; 30s; alert water_presence_detected; 30s; read open; explain on
