@@ -135,15 +135,25 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
     announced: keep(ids(saveIn.now)),
     /** By property: the pauses that have not ended, or whose end is not confirmed. */
     pauses: keep(
-      mapped<z.infer<typeof pause>, Pause>(pause, {
-        // If the clock is behind the file, nobody knows how long a pause has lasted, so it ends.
-        read: ({ leftMs, ...kept }, { monotonic, isClockBehind }) => {
-          return { ...kept, endsAt: monotonic + (isClockBehind ? 0 : leftMs), isPending: false };
+      mapped<z.infer<typeof pause>, Pause>(
+        pause,
+        {
+          // If the clock is behind the file, nobody knows how long a pause has lasted, so it ends.
+          read: ({ leftMs, ...kept }, { monotonic, isClockBehind }) => {
+            return { ...kept, endsAt: monotonic + (isClockBehind ? 0 : leftMs), isPending: false };
+          },
+          write: ({ endsAt, isPending: _, ...kept }, { monotonic }) => {
+            return { ...kept, leftMs: Math.max(0, endsAt - monotonic) };
+          },
         },
-        write: ({ endsAt, isPending: _, ...kept }, { monotonic }) => {
-          return { ...kept, leftMs: Math.max(0, endsAt - monotonic) };
+        {
+          // Anyone may have written what looks newer. It may end a pause sooner, and never later.
+          merge: (found, known, { isOfThisRun, isNewer }) =>
+            isNewer && !isOfThisRun && found.until < known.until
+              ? { ...found, endsAt: Math.min(found.endsAt, known.endsAt) }
+              : known,
         },
-      }),
+      ),
     ),
     /**
      * The properties that an earlier run may have paused, while no memory of that is left, until their shut-off is read as

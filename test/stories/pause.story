@@ -175,6 +175,14 @@ that a stranger has written to the broker is a day long at most
        | minutes 1440; off; paused until 09:01
   sleep 23h; 24h                                                   | on; none; asks auto_shut_off:true
 
+that a stranger has made longer on the broker ends by the file
+  pause 10; stop; forge; start | off; paused until 09:11; asks auto_shut_off:false; ok
+  10m                          | on; none; asks auto_shut_off:true
+
+that a later run has made shorter, of which only the broker knows, ends by the broker
+  pause 60; 1m; keep; pause 20; stop; lose older; start | off; paused until 09:22; asks auto_shut_off:false; ok (2 times)
+  20m                                                   | on; none; asks auto_shut_off:true
+
 that cannot be written when it ends: the outcome says that it is not kept
   = pause/set 0
   = settings/auto_shut_off/set ON

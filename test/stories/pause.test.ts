@@ -54,6 +54,7 @@ tell(import.meta.url, {
   forge: (home) => {
     const pause = { until: '9999-01-01T00:00:00.000Z', minutes: 1e9, state: 'paused', reason: null };
     home.broker.publish(topicOf(home), JSON.stringify(pause), true);
+    home.broker.publish('sonic2mqtt/bridge/memory', '{"revision":1000000000}', true);
   },
   elsewhere: (home) => {
     home.bridge.kill();
