@@ -26,8 +26,8 @@ export const pressureTestResults = ['failed', 'skipped', 'aborted', 'no_problem'
 type PressureTestResult = (typeof pressureTestResults)[number];
 
 /**
- * The result of the last test. It comes from the newest open alert about a test since the beginning of the last test's
- * day. Null if there was no test, if the readings are too old, or if it is not known whether such an alert is open.
+ * The result of the last test, as far as an open alert shows it: the newest about a test since the beginning of the last
+ * test's day. Null if there was no test, if the readings are too old, or if it is not known whether such an alert is open.
  */
 export function lastPressureTestResult(
   tests: PressureTestDays | null | undefined,

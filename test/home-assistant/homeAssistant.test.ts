@@ -321,7 +321,7 @@ describe('used as a householder uses it', () => {
     await waitFor(() => valveInTheCloud(last) === 'open', {
       what: 'the test to end',
     });
-    await becomes(`sonic2mqtt_${last}_pressure_test_result`, { state: 'No problem' });
+    await becomes(`sonic2mqtt_${last}_pressure_test_result`, { state: 'No open alert' });
     // The test is no movement.
     await becomes(`sonic2mqtt_${last}_moved_by`, { state: 'unknown' });
   });

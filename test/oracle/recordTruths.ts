@@ -130,7 +130,7 @@ function pressureTestResult(place: Place): Shown {
         type?.startsWith('pressure_test_') && dayOf(detected_at) >= dayOf(last.started_at),
     )
     .toSorted((one, other) => Date.parse(other.detected_at ?? '') - Date.parse(one.detected_at ?? ''));
-  const word = newest?.type?.slice('pressure_test_'.length) ?? 'no problem';
+  const word = newest?.type?.slice('pressure_test_'.length) ?? 'no open alert';
   return word[0]?.toUpperCase() + word.slice(1);
 }
 

@@ -439,7 +439,7 @@ function isKind(word: string): word is Kind {
 function isNoProblem(componentId: string): Rule['isNoProblem'] {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
   if (componentId === 'sensor_summary') return claimsNoLeak;
-  if (componentId === 'sensor_pressure_test_result') return (state) => state === 'No problem';
+  if (componentId === 'sensor_pressure_test_result') return (state) => state === 'No open alert';
   if (/^binary_sensor_(incident_|problem$|alert$)/.test(componentId)) return (state) => state === 'OFF';
   if (/open_(incidents|count)$/.test(componentId)) return (state) => state === 0;
   return componentId.endsWith('severity') ? (state) => state === 'none' : null;

@@ -46,7 +46,7 @@ has no result while it runs
   @ world.pressureTestMs=300000
   watch sonic.pressure_test_running sonic.pressure_test_result | pressure_test_running OFF; pressure_test_result null
   ask sonic/pressure_test/start PRESS; 2m                      | pressure_test_running ON
-  10m                                                          | pressure_test_running OFF; pressure_test_result No problem
+  10m                                                          | pressure_test_running OFF; pressure_test_result No open alert
 
 # a flow from before a movement
 
