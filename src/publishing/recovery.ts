@@ -27,12 +27,15 @@ interface RecoveryParts {
  * Adds what earlier runs have published to what the state file has, before devices are published. A pause that either of
  * them knows is a duty, and running totals are always compared. Everything else is added only if the file is lost, or older
  * than the broker. Then water totals continue, failed commands stay shown, and incidents are not announced twice.
+ * A broker that is older than the file may have messages again that were deleted. Their devices are noted, and so deleted.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
   /** The messages of earlier runs, by topic. */
   readonly #found = new Map<string, string>();
   #isLost = false;
+  /** The broker is older than the file. */
+  #isBrokerOld = false;
   /** Whether the broker shows retained messages to filters with wildcards. Some do so only at exact topics. */
   #isListing = false;
 
@@ -82,7 +85,9 @@ export class Recovery {
       note(topic, payload);
       this.#adopt([[topic, payload]]);
     };
-    if (this.#isLost && !this.#isFirst) await readRetained(connection, topics.stateFilters, take);
+    this.#isBrokerOld = state.isAheadOf(this.#revision);
+    if ((this.#isLost && !this.#isFirst) || this.#isBrokerOld)
+      await readRetained(connection, topics.stateFilters, take);
     this.#isListing = [...this.#found.keys()].some((topic) => topic !== topics.bridge('memory'));
     // What an older file says of its devices is published before the cloud has listed them.
     const { documents } = knownTopics(topics, state.kept);
@@ -153,7 +158,8 @@ export class Recovery {
       const { kind, id, path } = target;
       const shown = fieldsIn(payload);
       const name = path === '' ? shown['name'] : null;
-      if (this.#isLost) state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
+      if (this.#isLost || this.#isBrokerOld)
+        state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
       if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
         adoptDocument(target, shown, adoption);
     }

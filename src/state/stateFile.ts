@@ -152,6 +152,11 @@ export class StateFile extends EventEmitter<StateEvents> {
     return !this.#isFound || (brokerRevision ?? 0) > this.#foundRevision;
   }
 
+  /** Whether the broker has come back without what it was told last, for example after a power cut. */
+  isAheadOf(brokerRevision: number | null): boolean {
+    return brokerRevision !== null && brokerRevision < this.#foundRevision;
+  }
+
   /** What the broker has was added. */
   brokerRead(brokerRevision: number | null): void {
     if (this.#isFound && this.misses(brokerRevision))

@@ -144,6 +144,23 @@ describe('14: removed or renamed devices haunt Home Assistant for years', () => 
     expect(home.broker.retained.has(foreign[0] ?? '')).toBe(true);
     expect(home.entity(kept, 'valve_valve').isAvailable).toBe(true);
   });
+
+  it('what was removed shortly before a power cut is swept, although the broker has come back without that', async () => {
+    const home = new Home({ cloud: { sonics: 2 } });
+    const [kept = '', gone = ''] = home.world.thingIds;
+    await home.start();
+    const saved = new Map(home.broker.retained);
+    home.world.removeSonic(gone);
+    await home.pass(hourMs);
+    expect(topicsOf(home, gone)).toEqual([]);
+    await home.stop();
+    home.broker.retained.clear();
+    for (const [topic, payload] of saved) home.broker.retained.set(topic, payload);
+    await home.start();
+    await home.pass(hourMs);
+    expect(topicsOf(home, gone)).toEqual([]);
+    expect(home.entity(kept, 'valve_valve').isAvailable).toBe(true);
+  });
 });
 
 describe('15: devices are deleted on a hiccup, and made again without their settings', () => {
