@@ -1,5 +1,6 @@
 import type { CloudClient } from '../cloud/client.ts';
 import type { HowFar } from '../cloud/crawl.ts';
+import { Deadline } from '../cloud/deadline.ts';
 import { CloudError, type CloudErrorKind, isMissing, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';
@@ -13,6 +14,9 @@ import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollP
 
 /** At most this many of the incidents that vanish from the list are read individually. */
 const maxIncidentsChecked = 20;
+
+/** This takes at most so long, in ms, because the list is read again only after it. */
+const maxCheckMs = 30_000;
 
 /** A hub that is offline, or may be, is read again so many ms after a list, so that it is soon known how it is. */
 export const secondReadingMs = 30_000;
@@ -158,9 +162,10 @@ export class Lists {
    * forever.
    */
   async incidents(isRetry: boolean): Promise<PollProblem | null> {
-    const { store, clock } = this.#parts;
+    const { store, stopping, clock } = this.#parts;
     const call = { operation: 'list_incidents', query: { open: true } } as const;
     const startedAt = clock.monotonic();
+    const deadline = new Deadline(clock, [stopping]);
     try {
       return await this.#read('incidents', call, async (reading) => {
         const { isComplete } = reading;
@@ -170,27 +175,32 @@ export class Lists {
         const kept = isComplete ? missing : [];
         if (missing.length > 0)
           store.replaceIncidents({ ...reading, records: [...reading.records, ...kept] });
-        const found = await this.#checkMissing(missing, isComplete);
+        deadline.set(maxCheckMs);
+        const found = await this.#checkMissing(missing, isComplete, deadline.signal);
         store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
       });
     } catch (error) {
-      if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt, error.kind);
+      deadline.set(maxCheckMs);
+      if (!isRetry && error instanceof CloudError)
+        await this.#confirmOpen(startedAt, error.kind, deadline.signal);
       throw error;
+    } finally {
+      deadline.dispose();
     }
   }
 
   /** Reads the open incidents one by one, because their list cannot be read. If the first one fails too, the others wait. */
-  async #confirmOpen(startedAt: number, listFailure: CloudErrorKind): Promise<void> {
+  async #confirmOpen(startedAt: number, listFailure: CloudErrorKind, signal: AbortSignal): Promise<void> {
     const { store } = this.#parts;
     const [first, ...others] = store.incidents.missingFrom([]);
     if (!first) return;
-    const answer = await this.#readIncident(first.id);
+    const answer = await this.#readIncident(first.id, signal);
     // What fails as the list did tells nothing of the incident, such as a 404 of a gateway that has lost its routes.
     const isOutage =
       answer === listFailure || answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
     const found = isOutage
       ? []
-      : await this.#checkMissing([first, ...others], false, new Map([[first.id, answer]]));
+      : await this.#checkMissing([first, ...others], false, signal, new Map([[first.id, answer]]));
     store.replaceIncidents({ records: found, isComplete: false, startedAt });
   }
 
@@ -215,6 +225,7 @@ export class Lists {
   async #checkMissing(
     missing: readonly Incident[],
     isListComplete: boolean,
+    signal: AbortSignal,
     answers: ReadonlyMap<string, IncidentAnswer> = new Map(),
   ): Promise<Incident[]> {
     const timesMissing = new Map<string, number>();
@@ -222,7 +233,7 @@ export class Lists {
       missing.map(async (incident, index) => {
         const known = answers.get(incident.id);
         const isRead = known === undefined && index < maxIncidentsChecked;
-        const answer = isRead ? await this.#readIncident(incident.id) : (known ?? null);
+        const answer = isRead ? await this.#readIncident(incident.id, signal) : (known ?? null);
         if (typeof answer === 'object' && answer !== null) return answer;
         const closed = { ...incident, open: false };
         if (answer === 'notFound') return closed;
@@ -238,11 +249,11 @@ export class Lists {
     return found.flat();
   }
 
-  async #readIncident(id: string): Promise<IncidentAnswer> {
+  async #readIncident(id: string, signal: AbortSignal): Promise<IncidentAnswer> {
     const { client, stopping } = this.#parts;
     const call = { operation: 'read_incident', params: { incident_id: id } } as const;
     try {
-      const answer = await client.call(call, { signal: stopping });
+      const answer = await client.call(call, { signal });
       return isSameId(answer.id, id) ? answer : null;
     } catch (error) {
       if (stopping.aborted) throw error;

@@ -7,6 +7,13 @@ is shown although the cloud does not answer for another that its list misses
   alert low_battery_level; start; 1m; cloud hang-before read_incident; put i1 open=false; alert water_presence_detected; next list_incidents; 1s
        | leak ON; open_incidents 2; incident_opened {i1}; incident_opened {i2}
 
+is shown within a minute although the cloud answers for none of many that its list misses
+  @ cloud.request_timeout=20s; cloud.max_concurrency=2
+  alert low_battery_level; alert low_battery_level; alert low_battery_level; alert low_battery_level; start; 1m
+       | leak OFF; open_incidents 4; incident_opened {i4}; incident_opened {i3}; incident_opened {i2}; incident_opened {i1}
+  end i1; end i2; end i3; end i4; cloud hang-before read_incident; next list_incidents; 1s
+  alert water_presence_detected; 1m                                | leak ON; open_incidents 5; incident_opened {i5}
+
 # an open incident while its list alone cannot be read
 @ off=false
 watch property/incidents:open_count property/incidents:highest_severity property/incidents:open summary status
