@@ -121,8 +121,8 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('polling/lists.ts', ['stories/incidents'], {
     'a resolved leak ends while only the list of incidents fails': [
-      'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt, error.kind);',
-      '',
+      'await this.#confirmOpen(startedAt, error.kind, deadline.signal);',
+      ';',
     ],
     'a gateway that answers 404 to everything ends no leak': ['answer === listFailure || ', ''],
   }),
