@@ -310,12 +310,14 @@ const closableStates: readonly HeadlineText[] = [
  * What to do at a leak: its valve is closed, it can be closed from here, or it has to be closed by hand or elsewhere. `own` is
  * null if the leak is at no single valve.
  */
-export function leakAdvice(own: HeadlineValve | null, { cloud, isWatchOnly }: BridgeFacts): PageText {
+export function leakAdvice(own: HeadlineValve | null, { cloud, broker, isWatchOnly }: BridgeFacts): PageText {
   const state = own && stateOf(own);
   if (state === 'its_valve_closed') return 'advice_leak_closed';
   const isClosable = state ? closableStates.includes(state) : cloud.status !== 'down';
   if (!isClosable) return 'advice_leak_by_hand';
-  return isWatchOnly ? 'advice_leak_watch_only' : 'advice_water_presence_detected';
+  // Every command comes through the broker.
+  const isOutOfReach = isWatchOnly || broker.status === 'down';
+  return isOutOfReach ? 'advice_leak_watch_only' : 'advice_water_presence_detected';
 }
 
 /** Whether the water runs at the place of an alert. */

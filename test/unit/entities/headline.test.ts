@@ -283,7 +283,7 @@ describe('the headline', () => {
     [
       'with a leak, without a broker',
       { broker: away, alerts: [alertAt(open)] },
-      'alarm: alert_at_since water_on / no_broker',
+      'alarm: alert_at_since water_on close_elsewhere / no_broker',
     ],
     [
       'with a leak while the valves are read',

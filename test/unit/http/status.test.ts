@@ -165,6 +165,12 @@ describe('alerts', () => {
       'advice_leak_watch_only',
     ],
     [
+      'open while the broker is away',
+      { valve: 'open' },
+      { readiness: { cloud: up, broker: away } },
+      'advice_leak_watch_only',
+    ],
+    [
       'closed and not to be moved from here',
       { valve: 'closed' },
       { isWatchOnly: true },
