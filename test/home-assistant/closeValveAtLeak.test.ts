@@ -191,6 +191,22 @@ describe('the blueprint that closes the valve at a leak', () => {
     await expectIdle();
     expect(commands()).toEqual(['kitchen CLOSE']);
   });
+
+  test('closes it within seconds though the broker has lost what was stored', async () => {
+    await endLeaks();
+    await commandValve('open');
+    const memory = 'homeassistant/sonic2mqtt/leaks_handled/close_valve_at_leak';
+    await household.watcher.publish(memory, '', { retain: true });
+    const from = phone.messages.length;
+    openLeak();
+    const begunAt = performance.now();
+    await message(/^Leak at Kitchen, Willow Cottage$/, from);
+    // Home Assistant waits 30 seconds for it only when it starts.
+    expect(performance.now() - begunAt).toBeLessThan(25_000);
+    await message(/the valve is closed/, from);
+    await expectIdle();
+    expect(commands()).toEqual(['kitchen OPEN', 'kitchen CLOSE']);
+  });
 });
 
 test('Home Assistant complains about nothing', async () => {
