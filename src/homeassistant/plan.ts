@@ -84,6 +84,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
 
 /** The bridge's own data of a device that this run has not read. */
 interface KnownOfUnread {
+  readonly name?: string | undefined;
   readonly usage?: Usage | null | undefined;
   readonly pause?: ShownPause | undefined;
   readonly record?: ValveRecord | undefined;
@@ -91,7 +92,7 @@ interface KnownOfUnread {
 
 /**
  * The retained messages of a device that an earlier run has published, but this run has not read. The
- * device may still exist, so its entities stay, with unknown values.
+ * device may still exist, so its entities stay. Their values are unknown, except what the bridge knows by itself.
  */
 export function planUnread(
   kind: CloudDeviceKind,
@@ -99,7 +100,7 @@ export function planUnread(
   known: KnownOfUnread,
   { topics, isDiscoveryOn, language }: Pick<PlanContext, 'topics' | 'isDiscoveryOn' | 'language'>,
 ): Omit<DevicePlan, 'discovery'> {
-  const states = isDiscoveryOn ? unknownStates[kind] : noMessage;
+  const states = isDiscoveryOn ? { ...unknownStates[kind], ...ownStates(known) } : noMessage;
   const documents = unreadDocuments(kind, id, known, language);
   return planDocuments(kind, id, [...documents, [statesPath, states]], topics);
 }
@@ -174,7 +175,7 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
 function unreadDocuments(
   kind: CloudDeviceKind,
   id: string,
-  { usage, pause, record }: KnownOfUnread,
+  { name, usage, pause, record }: KnownOfUnread,
   language: Language,
 ): readonly Document[] {
   switch (kind) {
@@ -199,7 +200,7 @@ function unreadDocuments(
         ['telemetry', telemetryShown(undefined)],
         ['usage', usage ? usageShown(usage) : asItIs],
         ['pressure_tests', unknownTests],
-        ['last_command', record?.command ? commandShown(record, id, language) : asItIs],
+        ['last_command', record?.command ? commandShown(record, name?.trim() || id, language) : asItIs],
         ['movement', record?.movement ?? asItIs],
         ['incidents', openByType(unknownIncidents)],
       ];
@@ -321,6 +322,14 @@ const unknownStates: Readonly<Record<CloudDeviceKind, EntityStates>> = {
   signal: statesOf('signal', () => null),
   sonic: statesOf('sonic', () => null),
 };
+
+/** The entities of an unread device that need only the bridge. */
+function ownStates({ record, pause }: KnownOfUnread): EntityStates {
+  return {
+    ...(record?.command && { command_failed: stateWord(record.failed !== null) }),
+    ...(pause && { paused_until: pause.until }),
+  };
+}
 
 /** A row for which `viewOf` returns null is unknown. */
 function statesOf(

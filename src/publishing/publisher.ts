@@ -416,6 +416,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const isBrokerRead = this.isShowingDevices || state.revision !== null;
     const isSonic = isBrokerRead && kind === 'sonic';
     return {
+      name: state.kept.devices.get(keyOf({ kind, id })),
       usage: isSonic ? store.usage.of(id) : undefined,
       record: isSonic ? store.valves.of(id) : undefined,
       pause: isBrokerRead ? store.pauseOf(id) : undefined,

@@ -12,6 +12,10 @@ turns it off now and on again after its minutes, and says until when
   see property/pause:minutes; log | minutes 0; info: Pausing the automatic shut-off of "Willow Cottage" for 90 min (MQTT command); info: The automatic
                                   | shut-off of "Willow Cottage" is on again
 
+is shown before the cloud can be read after a restart
+  pause 60; 1m; stop; cloud refused; start; 1m; see pause | paused until 10:01; off; paused until 10:01; asks auto_shut_off:false; ok; health
+                                                          | cloud_unreachable
+
 can be ended, prolonged and shortened; only what turns it off or on is asked of the cloud
   pause 0     | refused: the automatic shut-off is not paused
   pause 15    | off; paused until 09:16; asks auto_shut_off:false; ok
