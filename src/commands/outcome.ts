@@ -74,6 +74,7 @@ export const reasons = {
   unmarked:
     'the command may be an old one, because the MQTT broker sends stored messages without the retain flag. Use another broker, for example Mosquitto',
   stopping: 'sonic2mqtt is stopping. The command was not sent',
+  putOut: 'another sonic2mqtt uses this base topic. The command was not sent',
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 

@@ -49,7 +49,7 @@ export class CommandRouter {
     const { client, store, requestTimeoutMs, clock, log } = parts;
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
-    const common = { client, store, requestTimeoutMs, stopping, clock, log };
+    const common = { client, connection, store, requestTimeoutMs, stopping, clock, log };
     this.#valveQueue = new ValveQueue({
       ...common,
       ...{ poller, outcomes, confirmTimeoutMs, confirmIntervalMs },
@@ -60,7 +60,7 @@ export class CommandRouter {
     });
     this.#requests = new Requests({
       ...common,
-      ...{ topics, control, statusTopic, connection, outcomes },
+      ...{ topics, control, statusTopic, outcomes },
       updates: this.#updates,
     });
     this.#pauses = new Pauses({ ...common, state, updates: this.#updates });

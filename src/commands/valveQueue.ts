@@ -30,6 +30,7 @@ import { AnswerStatus, type CommandParts, reasonFor, reasons, type ValveCall } f
  *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
  *    (`broker/mqttSession.ts`).
  * 3. A bridge that another one has put out receives no message until it is connected again (`broker/connection.ts`).
+ *    It does not send what it has received before (`mayMove` in `#call`).
  * 4. An old message is not carried out. Its time is `cloud.request_timeout`. It starts with the last ping that the
  *    broker answered before the message (`broker/pings.ts`). It is measured by a clock that goes on while the machine
  *    sleeps (`base/clock.ts`). It is checked when the message comes (`messageProblem`) and when its turn comes
@@ -91,6 +92,9 @@ const minBetweenMs = 1_000;
 
 const neverSent = { open: Number.NEGATIVE_INFINITY, close: Number.NEGATIVE_INFINITY };
 
+/** The reason why a call is not sent after another bridge has put this one out. */
+const putOut = new GivenUp(reasons.putOut, false);
+
 /** The reason why a call that is not sent gives way. */
 const gaveWay = new GivenUp('a newer command for this valve arrived', false);
 
@@ -114,7 +118,14 @@ const shareOfNewer = 0.25;
 export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,
-    'client' | 'store' | 'poller' | 'outcomes' | 'confirmTimeoutMs' | 'confirmIntervalMs' | 'log'
+    | 'client'
+    | 'connection'
+    | 'store'
+    | 'poller'
+    | 'outcomes'
+    | 'confirmTimeoutMs'
+    | 'confirmIntervalMs'
+    | 'log'
   >;
 
 /**
@@ -309,11 +320,14 @@ export class ValveQueue {
     options: CallOptions,
     onSent?: () => void,
   ): Promise<Answered<OperationName>> {
-    const { client, stopping } = this.#parts;
+    const { client, connection, stopping } = this.#parts;
     return client.callRaw(call, {
       ...options,
       signal: AbortSignal.any([stopping, mover.giveUp.signal]),
-      mayMove: () => !mover.isOvertaken && !stopping.aborted,
+      mayMove: () => {
+        if (connection.isStandingStill) mover.giveUp.abort(putOut);
+        return !mover.isOvertaken && !stopping.aborted;
+      },
       onFlight: (isInFlight) => {
         mover.isInFlight = isInFlight;
         if (isInFlight) onSent?.();

@@ -58,6 +58,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const stop = () => stopping.abort();
   const sending = {
     client,
+    connection: { isStandingStill: false },
     store,
     requestTimeoutMs,
     stopping: stopping.signal,

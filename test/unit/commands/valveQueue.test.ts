@@ -68,12 +68,14 @@ function startQueue() {
       readonly timeoutMs: number;
       readonly signal: AbortSignal;
       readonly onAnswer: (status: number) => void;
+      readonly mayMove: () => boolean;
       readonly onFlight: (isInFlight: boolean) => void;
     },
   ) =>
     new Promise((resolve, reject) => {
       let mayHaveActed = false;
       const fly = () => {
+        if (!options.mayMove() || options.signal.aborted) return;
         mayHaveActed = true;
         options.onFlight(true);
       };
@@ -103,8 +105,10 @@ function startQueue() {
     if (cloud.valveState === null) throw new CloudError('unavailable', 'read_sonic', 'no answer');
     return aSonic({ id: cloud.answeredId ?? reading.params.sonic_id, valve_state: cloud.valveState });
   };
+  const connection = { isStandingStill: false };
   const parts = {
     client: { callRaw, call },
+    connection,
     store,
     poller: {
       runNow: async (poll: string) => void polled.push(poll),
@@ -156,6 +160,7 @@ function startQueue() {
     sent,
     readings,
     cloud,
+    connection,
     outcomes,
     endedActions,
     failures,
@@ -307,6 +312,19 @@ describe('a command', () => {
     bench.sent[1]?.fly();
     await bench.sent[1]?.accept();
     expect(bench.outcomes).toEqual([superseded, ok]);
+  });
+
+  it('that is still connecting when another bridge puts this one out is not sent', async () => {
+    const bench = startQueue();
+    bench.cloud.isConnecting = true;
+    await bench.move(valveCall('open'));
+    bench.connection.isStandingStill = true;
+    bench.sent[0]?.fly();
+    await settle();
+    expect(bench.outcomes).toEqual([
+      ['error', 'another sonic2mqtt uses this base topic. The command was not sent', null],
+    ]);
+    expect(bench.polled).toEqual([]);
   });
 
   it('that is sent and not answered is given up in time for a newer one, and the valve is read', async () => {
