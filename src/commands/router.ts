@@ -114,7 +114,19 @@ export class CommandRouter {
     }
     const view = kind === 'bridge' ? bridge.view : store.view(kind, id);
     if (view) this.#dispatch(message, target, parseCommand(view, path, message.payload, control));
+    else if (kind === 'sonic' && store.unreadDevices.some((each) => each.kind === kind && each.id === id))
+      this.#handleUnread(message, target);
     else this.#refuse(message.topic, this.#unknownTarget(target));
+  }
+
+  /** A valve of an earlier run, which this run has not read: only a failure is shown of it, and can be dismissed. */
+  #handleUnread(message: BrokerMessage, target: Target): void {
+    const { store } = this.#parts;
+    const { id, path } = target;
+    const reason = `valve ${store.label('sonic', id)} was not read since the start. Try again later`;
+    const canDismiss = path === 'last_command/dismiss' && store.valves.of(id).failed !== null;
+    if (canDismiss) this.#dispatch(message, target, { action: { kind: 'dismiss_failure', sonicId: id } });
+    else this.#dispatch(message, target, { refusal: reason });
   }
 
   #dispatch(message: BrokerMessage, target: Target, parsed: ParsedCommand): void {

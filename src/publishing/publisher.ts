@@ -118,7 +118,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     store.on('change', (device) => {
       if (device) this.#asked?.set(keyOf(device), device);
       else this.#asked = null;
-      if (this.isShowingDevices) this.wake();
+      // Before that, a single device has changed by what the bridge itself knows of it.
+      if (device || this.isShowingDevices) this.wake();
     });
     store.on('pause', () => this.wake());
     mirror.on('refusal', (topic) => {

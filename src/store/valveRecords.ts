@@ -98,7 +98,7 @@ function undoneReason(valve: SettledValve): string {
 interface ValveRecordsParts {
   readonly kept: ValvesKept;
   readonly clock: Clock;
-  /** The record of a valve that this bridge shows. No command is recorded of another one. */
+  /** The record of a valve that this bridge shows. No command is recorded of another one, unless an earlier run has shown it. */
   readonly shownValve: (id: string) => Sonic | undefined;
   /** A command is recorded, or its failure dismissed. */
   readonly onRecord: (id: string) => void;
@@ -149,8 +149,9 @@ export class ValveRecords {
     reason: string | null,
     { waitedMs = null, movesUntil = null, travelTimeS }: CommandEnding = {},
   ): void {
-    const id = this.#shownValve(spelledId)?.id;
-    if (id === undefined) return;
+    // A command is also refused at a valve that this run has not read yet.
+    const id = this.#shownValve(spelledId)?.id ?? spelledId;
+    if (!this.#shownValve(id) && !this.#kept.valves.has(id)) return;
     const entry = this.#entry(id);
     const known = entry.commands.find((each) => each.asked === asked);
     const command = known ?? { asked, isOfEarlierRun: false, status, reason, flight: null };

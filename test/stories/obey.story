@@ -40,6 +40,25 @@ is no longer one that was killed in the middle, whatever became of the command
                                                    | closed by command, shown null; asks action:open; health cloud_unreachable
   cloud ok; 5m                                     | closed; closed by command; health ok
 
+can be dismissed, and is one of a newer command, before the cloud can be read after a restart
+  watch command outcomes                                           | no command
+  weaken; close; 2m; stop; cloud refused; start; 1m                | open (shown null), unavailable; close not_confirmed (not confirmed within 90 s),
+                                                                   | FAILED Kitchen did not close. Look at the valve, it may have moved. Check its
+                                                                   | power and its connection.; asks action:close; health cloud_unreachable; ok;
+                                                                   | error: not_confirmed
+  send sonic/last_command/dismiss PRESS; 1s                        | close not_confirmed (not confirmed within 90 s); ok
+  send sonic/valve/set CLOSE; 1s                                   | close refused (valve "Kitchen" was not read since the start. Try again later),
+                                                                   | FAILED The command to close Kitchen failed. The valve was not moved: valve
+                                                                   | "Kitchen" was not read since the start. Try again later.; refused: valve
+                                                                   | "Kitchen" was not read since the start. Try again later
+  send sonic/last_command/dismiss PRESS; send sonic/last_command/dismiss PRESS; 1s
+       | close refused (valve "Kitchen" was not read since the start. Try again later); ok; refused: valve "Kitchen" was not read since the start. Try
+       | again later
+  close; 1s; cloud ok; 5m                                          | open; close refused (valve "Kitchen" was not read since the start. Try again
+                                                                   | later), FAILED The command to close Kitchen failed. The valve was not moved:
+                                                                   | valve "Kitchen" was not read since the start. Try again later.; health ok;
+                                                                   | refused: valve "Kitchen" was not read since the start. Try again later
+
 # a valve that obeys late
 @ schedules=prompt
 
