@@ -12,12 +12,12 @@ const listsOf: Readonly<Record<string, readonly ListName[]>> = {
 };
 
 /**
- * Finds out which routes the cloud does not have. A published route is never missing, nor is one that moves a valve: what one
- * valve refuses takes no other valve its command. Any other route is missing after a 501, and after a 404 or 405 that cannot be
- * about a record. It can be about a record if the operation has worked before, if the last complete list does not have the
- * record, or if no published list was answered well since the first such answer for this record. So neither a mistyped id nor a
- * device without such data disables an operation for all valves. A gateway that has lost its routes answers 404 to everything.
- * Then the published lists show that no answer is about a route.
+ * Finds out which routes the cloud does not have. A published route is never missing. Any other is missing after a 501, and
+ * after a 404 or 405 that cannot be about a record. That of a valve command always can be about its valve. Any other can be
+ * about a record if the operation has worked before, if the last complete list does not have the record, or if no published
+ * list was answered well since the first such answer for this record. So neither a mistyped id nor a device without such data
+ * disables an operation for all valves. A gateway that has lost its routes answers 404 to everything. Then the published
+ * lists show that no answer is about a route.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
@@ -39,9 +39,11 @@ export class MissingRoutes {
 
   /** Whether a 404 or 405 may mean that. If a list or record was read before, only the list or record is gone. */
   mayBeMissing(name: OperationName): boolean {
-    const { path, reply } = operationRow(name);
+    const { path, reply, moves } = operationRow(name);
     const isAboutRecords = paramNames(path).length > 0 || reply.kind === 'page';
-    return !isAlwaysOffered(name) && !(isAboutRecords && this.#worked.has(name));
+    // What one valve refuses takes no other valve its command.
+    if (isPublished(name) || moves === 'command') return false;
+    return !(isAboutRecords && this.#worked.has(name));
   }
 
   recordWorked(name: OperationName): void {
@@ -68,7 +70,7 @@ export class MissingRoutes {
       for (const unproven of this.#unproven) this.#missing.delete(unproven);
       this.#unproven.clear();
     }
-    if (!hasNoRoute || isAlwaysOffered(name) || this.#isGatewayLost) return false;
+    if (!hasNoRoute || isPublished(name) || this.#isGatewayLost) return false;
     const isMissing = status === 501 || (this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
     if (isMissing) {
       this.#missing.add(name);
@@ -93,10 +95,6 @@ export class MissingRoutes {
 
 function isPublishedList(name: OperationName): boolean {
   return isPublished(name) && isAccountList(name);
-}
-
-function isAlwaysOffered(name: OperationName): boolean {
-  return isPublished(name) || operationRow(name).moves === 'command';
 }
 
 function isPublished(name: OperationName): boolean {

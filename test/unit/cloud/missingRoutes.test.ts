@@ -29,7 +29,7 @@ describe('a route', () => {
     ['start_pressure_test', { thing_id: 'w-1' }, 404, 'in the end', 'names a thing of one kind'],
     ['start_pressure_test', { thing_id: 's-1' }, 404, 'in the end', 'names a thing of the other kind'],
     ['command_wifi_valve', { sonic_id: 'w-1' }, 404, 'never', 'moves a valve'],
-    ['command_wifi_valve', { sonic_id: 'w-1' }, 501, 'never', 'moves a valve'],
+    ['command_wifi_valve', { sonic_id: 'w-1' }, 501, 'at once', 'is not implemented'],
     ['read_wifi_sonic', { sonic_id: 'nobody' }, 404, 'never', 'names what is nowhere'],
     ['read_wifi_sonic', { sonic_id: 's-1' }, 404, 'never', 'is not for a sonic with a hub'],
     ['read_telemetry', { sonic_id: 'w-1' }, 404, 'never', 'is not for a Wi-Fi sonic'],
