@@ -98,7 +98,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
 
   const pause = () => poller.setPaused(connection.isStandingStill);
-  connection.on('lost', pause).on('failed', pause).on('connected', pause);
+  connection.on('lost', pause).on('failed', pause);
   const discovery = new DiscoveryMessages({
     ...{ connection, mirror, clock, log },
     onDue: (kind, id) => publisher.planOne(kind, id),
@@ -155,6 +155,11 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     ...{ state, client, connection, store, poller, publishEvent, publisher, clock, log },
   });
   const recovery = new Recovery({ topics, state, connection, store, clock, log });
+  connection.on('connected', async () => {
+    if (connection.wasPutOut) await publisher.waitFor(recovery.readAgain());
+    pause();
+    publisher.republishAll();
+  });
 
   const hasDeviceMetrics = config.http.device_metrics;
   const snapshots = snapshotsOf({

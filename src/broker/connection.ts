@@ -116,6 +116,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#isStandingStill;
   }
 
+  /** Whether another bridge has put this one out since it was last connected for long. */
+  get wasPutOut(): boolean {
+    return this.#putOuts > 0;
+  }
+
   get areStoredUnmarked(): boolean {
     return this.#session?.stored.areUnmarked ?? false;
   }

@@ -105,6 +105,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** The discovery messages that wait until the values of all devices are on the broker. */
   readonly #unannounced: { readonly plan: () => DiscoveryPlan; readonly view: DeviceView }[] = [];
   #running: Promise<void> | null = null;
+  #brokerRead: Promise<void> = Promise.resolve();
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
   #refusals = 0;
@@ -126,7 +127,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge', id: '' };
       if (kind === 'signal' || kind === 'sonic') this.planOne(kind, id);
     });
-    connection.on('connected', () => this.republishAll());
     connection.on('message', ({ topic, isRetained }) => {
       // An earlier run, in which discovery was not switched off, may have left messages.
       if (!context.isDiscoveryOn && isRetained && context.topics.isDiscovery(topic)) mirror.found(topic);
@@ -167,6 +167,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   republishAll(): void {
     this.#isAllWanted = true;
     this.wake();
+  }
+
+  /** Publishes nothing until the broker was read. */
+  waitFor(brokerRead: Promise<void>): Promise<void> {
+    this.#brokerRead = brokerRead;
+    return brokerRead;
   }
 
   /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
@@ -222,6 +228,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     await this.#untilCalm();
     while (this.#isWanted && connection.isConnected && !this.isStopped) {
       this.#isWanted = false;
+      await this.#brokerRead;
       if (this.#isAllWanted) {
         this.#isAllWanted = false;
         mirror.forget();

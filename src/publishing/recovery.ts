@@ -43,17 +43,19 @@ export class Recovery {
     this.#parts = parts;
   }
 
-  /** Resolves once the broker was read by wildcards, as far as that is needed and possible. */
-  async read(): Promise<void> {
-    const { state, log } = this.#parts;
+  /** Resolves once the broker was read by wildcards, as far as that is needed and possible, to whether it was. */
+  async read(): Promise<boolean> {
+    const { state, connection, log } = this.#parts;
     const problem = await this.#untilRead(() => this.#readAll());
     if (problem !== null) {
-      log.warn(`Cannot read the retained messages of the broker: ${problem}`);
-      return;
+      if (connection.isConnected || !connection.wasPutOut)
+        log.warn(`Cannot read the retained messages of the broker: ${problem}`);
+      return false;
     }
     // A first start has nothing to remember.
     if (state.isNew && this.#revision !== null) state.kept.lostPauses.set('', true);
     state.brokerRead(this.#revision);
+    return true;
   }
 
   /** Reads again if the connection is lost meanwhile, and adds what was found. Resolves to why it cannot; or null. */
@@ -66,11 +68,20 @@ export class Recovery {
         return null;
       } catch (error) {
         if (!connection.isConnected) losses += 1;
-        if (connection.isConnected || losses === maxLosses) return errorMessage(error);
+        // The next connection reads what another bridge has published anyway.
+        if (connection.isConnected || connection.wasPutOut || losses === maxLosses)
+          return errorMessage(error);
       } finally {
         this.#adopt();
       }
     }
+  }
+
+  /** Adds what another bridge has published while it was in charge. It replaces what this run knows. */
+  async readAgain(): Promise<void> {
+    this.#found.clear();
+    this.#parts.state.noteOtherBridge();
+    if (await this.read()) await this.readListed(Promise.resolve());
   }
 
   async #readAll(): Promise<void> {
@@ -150,7 +161,7 @@ export class Recovery {
   }
 
   #adopt(found: Iterable<readonly [topic: string, payload: string]> = this.#found): void {
-    const { topics, state, clock } = this.#parts;
+    const { topics, state, connection, clock } = this.#parts;
     const adoption = { topics, kept: state.kept, clock, isNewer: this.#isLost };
     for (const [topic, payload] of found) {
       const target = topics.parse(topic);
@@ -158,7 +169,8 @@ export class Recovery {
       const { kind, id, path } = target;
       const shown = fieldsIn(payload);
       const name = path === '' ? shown['name'] : null;
-      if (this.#isLost || this.#isBrokerOld)
+      // What another bridge has put there beside the devices of this one is its own.
+      if ((this.#isLost || this.#isBrokerOld) && !connection.wasPutOut)
         state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
       if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
         adoptDocument(target, shown, adoption);

@@ -27,6 +27,8 @@ export interface FoundAge {
   readonly isOfThisRun: boolean;
   /** Whether the found one is from a later run, or from a later moment of the same one. */
   readonly isNewer: boolean;
+  /** Whether another bridge was in charge since this run has set or read the known one. */
+  readonly wasPutOut: boolean;
 }
 
 /** One kind of data that survives a restart: values by id, and their form in the file. */
@@ -64,6 +66,7 @@ export class KeptMap<V> extends Map<string, V> {
   readonly #keeper: Keeper;
   /** Ids that this run has set or deleted. What a file says of them is older. */
   readonly #own = new Set<string>();
+  #wasPutOut = false;
   #written: ReadonlyMap<string, V> = new Map();
   #onDisk: ReadonlyMap<string, V> = new Map();
 
@@ -105,6 +108,12 @@ export class KeptMap<V> extends Map<string, V> {
     return this.#own.has(id);
   }
 
+  /** Another bridge was in charge. What this run has set or deleted is now as old as what an earlier run has left. */
+  disown(): void {
+    this.#own.clear();
+    this.#wasPutOut = true;
+  }
+
   onDisk(id: string): V | undefined {
     return this.#onDisk.get(id);
   }
@@ -118,7 +127,8 @@ export class KeptMap<V> extends Map<string, V> {
     for (const [id, value] of found) {
       const known = this.get(id);
       const isOfThisRun = this.#own.has(id);
-      if (known !== undefined) super.set(id, this.#section.merge(value, known, { isOfThisRun, isNewer }));
+      const age = { isOfThisRun, isNewer, wasPutOut: this.#wasPutOut };
+      if (known !== undefined) super.set(id, this.#section.merge(value, known, age));
       else if (!isOfThisRun) super.set(id, value);
     }
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, prompt, secondMs } from './home.ts';
+import { Home, type HomeOptions, minuteMs, prompt, secondMs } from './home.ts';
 
 const discoveryTopic = /^homeassistant\/device\/(sonic2mqtt_.+)\/config$/;
 
@@ -23,6 +23,18 @@ async function command(home: Home, path: string, payload: string): Promise<reado
     const { event, topic: of, status, reason } = JSON.parse(text);
     return event === 'command' && of === path ? [[status, reason]] : [];
   });
+}
+
+/** A home whose bridge has paused the automatic shut-off. */
+async function pausedHome(minutes: number, options: HomeOptions = {}) {
+  const home = new Home({ cloud: { seed: 4 }, ...options });
+  home.world.settings.change(home.propertyId, { auto_shut_off: true });
+  const topic = `sonic2mqtt/property/${home.propertyId}/pause/set`;
+  const pauseFor = (length: number) => command(home, topic, String(length));
+  const isOn = () => home.world.settings.get(home.propertyId)?.auto_shut_off;
+  await home.start();
+  await pauseFor(minutes);
+  return { home, pauseFor, isOn };
 }
 
 const words =
@@ -50,6 +62,58 @@ describe('two bridges that were given one base topic by mistake', () => {
     expect(home.json('bridge/info').started_at).toBe(startedAt);
     expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
     await home.stop();
+  });
+
+  it('end a pause one at a time: the older leaves it to the newer, also when it comes back', async () => {
+    const { home, pauseFor, isOn } = await pausedHome(1);
+    home.anotherBridge({}).start();
+    await home.pass(20 * secondMs);
+    expect(await pauseFor(600)).toEqual([['ok', null]]);
+    await home.pass(10 * minuteMs);
+    expect(isOn()).toBe(false);
+  });
+
+  it('hand on a pause and the last command to the older one when it comes back', async () => {
+    const { home, pauseFor, isOn } = await pausedHome(5, { config: { schedules: prompt } });
+    const move = (action: string) => command(home, `sonic2mqtt/sonic/${home.sonicId}/valve/set`, action);
+    const shown = () => [
+      home.json(`property/${home.propertyId}/pause`),
+      ...['last_command', 'movement'].map((path) => home.json(`sonic/${home.sonicId}/${path}`)),
+    ];
+    await pauseFor(0);
+    home.strike = ({ operation }) => (operation === 'command_valve' ? 'error-503' : null);
+    await move('CLOSE');
+    await home.pass(2 * minuteMs);
+    home.strike = () => null;
+    const second = home.anotherBridge({ schedules: prompt });
+    home.world.addSonic();
+    second.start();
+    // The older one comes back after a minute.
+    await home.pass(10 * secondMs);
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);
+    await move('CLOSE');
+    await move('OPEN');
+    const before = shown();
+    expect(before).toMatchObject([
+      { state: 'paused' },
+      { action: 'open', status: 'confirmed', failed: null },
+      { valve: 'open', by: 'command' },
+    ]);
+    await home.stop(second);
+    await home.pass(5 * minuteMs);
+    expect(home.text('bridge/state')).toBe('online');
+    expect(shown()).toEqual(before);
+    expect(home.messages.filter(({ payload, retain }) => retain && payload === '')).toEqual([]);
+    await home.pass(60 * minuteMs);
+    expect([shown()[0].state, isOn()]).toEqual(['none', true]);
+  });
+
+  it('are not two if a broker closes each connection: the pause ends all the same', async () => {
+    const { home, isOn } = await pausedHome(5, { unjudged: 'A bridge that stands still reads nothing.' });
+    home.onLinked = () => home.time.after(5 * secondMs, () => home.broker.cut());
+    home.broker.cut();
+    await home.pass(25 * minuteMs);
+    expect(isOn()).toBe(true);
   });
 
   it('read the cloud one at a time', async () => {
