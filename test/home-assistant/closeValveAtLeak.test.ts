@@ -7,6 +7,7 @@ import {
   phone,
   restartHomeAssistant,
   sonicId,
+  useBlueprint,
   useHousehold,
   valveInTheCloud,
 } from './blueprintHousehold.ts';
@@ -206,6 +207,55 @@ describe('the blueprint that closes the valve at a leak', () => {
     await message(/the valve is closed/, from);
     await expectIdle();
     expect(commands()).toEqual(['kitchen OPEN', 'kitchen CLOSE']);
+  });
+});
+
+describe('the blueprint that closes the valve at a leak, with much time to confirm', () => {
+  const failure = 'binary_sensor.kitchen_command_failed';
+
+  beforeAll(async () => {
+    await endLeaks();
+    await commandValve('open');
+    await household.home.callService('automation', 'turn_off', 'automation.close_valve_at_leak');
+    const input = {
+      leak_sensor: 'binary_sensor.kitchen_leak',
+      valve: 'valve.kitchen',
+      phones: [phone.deviceId],
+      confirm_timeout: 600,
+    };
+    await useBlueprint('close_valve_at_leak', input, 'patient');
+    // It stores that nothing was handled yet.
+    const memory = 'homeassistant/sonic2mqtt/leaks_handled/patient';
+    await household.watcher.waitForTopic(memory, undefined, 90_000);
+  });
+
+  test('closes it at another leak at once, while the valve has not answered the first command', async () => {
+    const from = phone.messages.length;
+    const changesFrom = household.home.changes.length;
+    const valve = household.cloud.world.valve(sonicId());
+    if (valve) valve.weak = true;
+    openLeak();
+    await message(/^Leak at Kitchen, Willow Cottage$/, from);
+    expect(commands()).toEqual(['kitchen CLOSE']);
+    if (valve) valve.weak = false;
+    openLeak();
+    await message(/the valve is closed/, from);
+    expect(commands()).toEqual(['kitchen CLOSE', 'kitchen CLOSE']);
+    const changes = household.home.changes.slice(changesFrom);
+    expect(changes.filter(({ entity_id, state }) => entity_id === failure && state === 'on')).toEqual([]);
+  });
+
+  test('says at once that it did not close, if the cloud rejects the command', async () => {
+    await commandValve('open');
+    const from = phone.messages.length;
+    household.cloud.setFaults([{ kind: 'error', value: 409, operation: 'command_valve' }]);
+    openLeak();
+    const told = await message(/did NOT close/, from);
+    expect(told.message).toBe('Kitchen is open. Close it by hand.');
+    household.cloud.setFaults([]);
+    openLeak();
+    await message(/the valve is closed/, from);
+    expect(commands()).toEqual(['kitchen OPEN', 'kitchen CLOSE', 'kitchen CLOSE']);
   });
 });
 
