@@ -102,7 +102,7 @@ export class Recovery {
     this.#isListing = [...this.#found.keys()].some((topic) => topic !== topics.bridge('memory'));
     // What an older file says of its devices is published before the cloud has listed them.
     const { documents } = knownTopics(topics, state.kept);
-    if (this.#isLost && !this.#isListing) await readTopics(connection, documents, take);
+    if (this.#isLost && !this.#isListing && !state.isNew) await readTopics(connection, documents, take);
   }
 
   /**
