@@ -131,8 +131,35 @@ describe('the blueprint that closes the valve at a leak, in a house with an outa
     await message(/^Leak at Kitchen, Willow Cottage: the valve is closed$/, from);
     await expectState('valve.garden_tap', 'closed');
     expect(commands().filter((each) => each === 'other CLOSE')).toHaveLength(2);
-    await household.home.callService('automation', 'turn_off', 'automation.whole_house');
-    await household.home.callService('valve', 'open_valve', 'valve.garden_tap');
+  });
+
+  test('says of several valves that one is still open, when another one closes late', async () => {
+    const { cloud, home, watcher } = household;
+    await expectIdle();
+    await commandValve('open');
+    await home.callService('valve', 'open_valve', 'valve.garden_tap');
+    await expectState('valve.garden_tap', 'open');
+    const { sonics } = cloud.world;
+    const gardenTap = sonics.ids.find((id) => sonics.get(id)?.name === 'Garden tap') ?? '';
+    const valves = [sonicId(), gardenTap].map((id) => cloud.world.valve(id));
+    for (const valve of valves) if (valve) valve.weak = true;
+    const from = phone.messages.length;
+    openLeak();
+    const told = await message(/did NOT close/, from);
+    expect(told.message).toBe('Kitchen is open. Close it by hand. Garden tap is open. Close it by hand.');
+    cloud.world.setValve(sonicId(), 'closed');
+    const next = phone.messages.length;
+    const late = await message(/valve/, next);
+    expect(late).toMatchObject({
+      title: 'Leak at Kitchen, Willow Cottage: the valve did NOT close',
+      message: 'Kitchen reports that it is closed. Garden tap is open. Close it by hand.',
+      data: { actions: [] },
+    });
+    cloud.world.setValve(gardenTap, 'closed');
+    await message(/^Leak at Kitchen, Willow Cottage: the valve is closed$/, next);
+    for (const valve of valves) if (valve) valve.weak = false;
+    await home.callService('automation', 'turn_off', 'automation.whole_house');
+    await home.callService('valve', 'open_valve', 'valve.garden_tap');
     await endLeaks();
     await watcher.publish('homeassistant/binary_sensor/cellar/config', '', { retain: true });
     await commandValve('open');
