@@ -208,6 +208,24 @@ describe('the blueprint that closes the valve at a leak', () => {
     await expectIdle();
     expect(commands()).toEqual(['kitchen OPEN', 'kitchen CLOSE']);
   });
+
+  test('closes it once at a leak that began before the end of another one had its turn', async () => {
+    await endLeaks();
+    await commandValve('open');
+    const { home, watcher } = household;
+    const leak = 'binary_sensor.kitchen_leak';
+    // So the first run waits, and sees only the second leak.
+    await watcher.publish('homeassistant/sonic2mqtt/leaks_handled/close_valve_at_leak', '', { retain: true });
+    const from = phone.messages.length;
+    await home.setState(leak, 'on', { id: 'first' });
+    await home.setState(leak, 'off');
+    await home.setState(leak, 'on', { id: 'second' });
+    await message(/the valve is closed/, from);
+    await expectIdle();
+    expect(commands()).toEqual(['kitchen OPEN', 'kitchen CLOSE']);
+    await home.setState(leak, 'off');
+    await expectIdle();
+  });
 });
 
 describe('the blueprint that closes the valve at a leak, with much time to confirm', () => {
