@@ -218,8 +218,10 @@ export function usageOn(day: Day, record: UsageRecord): Usage {
   const isKnown = months.includes(presentMonth) || months.includes(previous);
   const dayBefore = dateAfter(day.date, -1);
   const dayStart = new Date(day.startedAt).toISOString();
-  const present = Object.entries(days).flatMap(([date, ml]) => (monthOf(date) === presentMonth ? ml : []));
-  const shown = Object.entries(days).filter(([date]) => [previous, presentMonth].includes(monthOf(date)));
+  const shown = Object.entries(days).filter(
+    ([date]) => date.startsWith(previous) || date.startsWith(presentMonth),
+  );
+  const present = shown.flatMap(([date, ml]) => (date.startsWith(presentMonth) ? ml : []));
   return {
     todayL: isKnown ? litres(days[day.date] ?? 0) : null,
     yesterdayL: isKnown && months.includes(monthOf(dayBefore)) ? litres(days[dayBefore] ?? 0) : null,
