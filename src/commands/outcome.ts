@@ -13,7 +13,6 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
 import type { ValveAction } from '../model/valve.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { PollStatuses } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 
@@ -51,9 +50,7 @@ export interface CommandParts {
   readonly client: CloudClient;
   readonly connection: Connection;
   readonly store: Store;
-  readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'> & {
-    readonly statuses: Pick<PollStatuses, 'records'>;
-  };
+  readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
   readonly state: Pick<StateFile, 'kept' | 'problem'>;
   /** The bridge as a device, with the entities that commands can set. */
   readonly bridge: { readonly view: BridgeView };

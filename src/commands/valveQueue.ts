@@ -11,7 +11,6 @@ import { provablyNotExecuted } from '../cloud/retry.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
-import { isAnswered } from '../polling/pollProblem.ts';
 import type { CommandEnding } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
@@ -423,15 +422,10 @@ export class ValveQueue {
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
-  /**
-   * Whether reading the list takes fewer requests than reading each valve that moves. A hidden valve is not in it, and any
-   * valve may be missing if the list fails.
-   */
+  /** Whether reading the list takes fewer requests than reading each valve that moves. A hidden valve is not in it. */
   #isListShorter(id: string): boolean {
-    const { store, poller } = this.#parts;
+    const { store } = this.#parts;
     if (this.#following.size <= readSingly || !store.isShown('sonic', id)) return false;
-    const { failure, answeredAt } = poller.statuses.records.sonics;
-    if (!isAnswered(failure) || (store.devices.sonic.readAt(id) ?? 0) < answeredAt) return false;
     return this.#following.size > store.counts().sonics / valvesOnPage;
   }
 

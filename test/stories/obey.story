@@ -94,12 +94,6 @@ says if it was sent when the bridge stopped before an answer
                  | may have moved.; asks action:close
   cloud $1 move; close; 100ms; stop; cloud ok; start | …
 
-is confirmed like a single one if many are moved together while their list fails
-  @ world.sonics=6; schedules.sonics=60s
-  cloud error-500 list_sonics; close; close sonic2; close sonic3; close sonic4; close sonic5; close sonic6; 100s; see sonics/last_command:status
-       | status "confirmed" "confirmed" "confirmed" "confirmed" "confirmed" "confirmed"; closed; close confirmed; closed by command; asks action:close
-       | (6 times); health degraded
-
 is not told to have stood still if only the first half of its time was read
   weaken; close; 45s; cloud refused; 1m | close not_confirmed (the valve could not be read for 47 s), FAILED It is not known whether Kitchen has
                                         | closed. Reason: the valve could not be read for 47 s. Look at the valve, it may have moved.; asks

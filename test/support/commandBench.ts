@@ -5,8 +5,6 @@ import type { MayBeStored } from '../../src/broker/message.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import { type Outcome, Outcomes } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
-import { byPoll } from '../../src/model/polls.ts';
-import { neverPolled } from '../../src/polling/pollStatus.ts';
 import { newKept } from '../../src/state/sections.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import { Store } from '../../src/store/store.ts';
@@ -88,7 +86,6 @@ export async function startCommands(
     poller: {
       runNow: async (poll) => void polledEarly.push(poll),
       readNewTest: async () => {},
-      statuses: { records: byPoll(() => neverPolled) },
       refresh: () => void orders.push('refresh'),
     },
     state: { kept, problem: null },

@@ -4,8 +4,6 @@ import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts
 import type { Call } from '../../../src/cloud/operations.ts';
 import type { ValveCall } from '../../../src/commands/outcome.ts';
 import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
-import { byPoll } from '../../../src/model/polls.ts';
-import { neverPolled } from '../../../src/polling/pollStatus.ts';
 import { Store } from '../../../src/store/store.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -110,10 +108,7 @@ function startQueue() {
     client: { callRaw, call },
     connection,
     store,
-    poller: {
-      runNow: async (poll: string) => void polled.push(poll),
-      statuses: { records: byPoll(() => neverPolled) },
-    },
+    poller: { runNow: async (poll: string) => void polled.push(poll) },
     outcomes: {
       record: (_topic: string, ...ended: unknown[]) => {
         outcomes.push(ended.slice(0, 3));
