@@ -29,13 +29,14 @@ export function isTypeUnknown({ type }: Pick<Incident, 'type'>): boolean {
   return type === null || type.trim() === '';
 }
 
-/** Types that concern the hub itself if the record names no sonic (cloud-interface 2.6: the link is the hub's). */
+/** Types that concern the hub itself if the record names it and no sonic (cloud-interface 2.6: the link is the hub's). */
 const hubTypes: readonly IncidentType[] = ['cloud_disconnection'];
 
-/** Whether an incident that names no sonic concerns its hub. */
-export function isAboutHub(incident: Incident): boolean {
+/** Whether an incident that names a hub alone concerns the hub itself. */
+export function isAboutHub(incident: Incident): incident is Incident & { readonly signal_id: string } {
   const type = typeOf(incident);
-  return incident.sonic_id === null && type !== null && hubTypes.includes(type);
+  const isOfHub = incident.sonic_id === null && incident.signal_id !== null;
+  return isOfHub && type !== null && hubTypes.includes(type);
 }
 
 /**

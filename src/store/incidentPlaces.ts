@@ -119,7 +119,7 @@ export function incidentPlacesOf(
       if (others) others.push(record);
       else shownAt.set(key, [record]);
     }
-    if (record.signal_id === null || !isAboutHub(record)) continue;
+    if (!isAboutHub(record)) continue;
     const lostAt = before.lostHubs.get(record.signal_id) ?? table.readAt(id) ?? 0;
     lostHubs.set(record.signal_id, lostHubs.get(record.signal_id) ?? lostAt);
   }

@@ -531,6 +531,15 @@ describe('a signal that the list of its property misses', () => {
 describe('incidents in the store', () => {
   beforeEach(() => furnish());
 
+  it('may be at any hub if they say that a hub is lost, but not which', () => {
+    const lost = (signal_id: string | null) => {
+      store.replaceIncidents(complete([incident('lost', { type: 'cloud_disconnection', signal_id })]));
+      return store.signalView('hub')?.possibleIncidents.map(({ id }) => id);
+    };
+    expect(lost('replaced')).toEqual([]);
+    expect(lost(null)).toEqual(['lost']);
+  });
+
   it('belong to their sonic if it is known, else to their signal, and to the property of either', () => {
     store.replaceIncidents(
       complete([
