@@ -228,7 +228,7 @@ export class Troubles {
     time.after(floodMs, () => this.#inForce.delete(trouble));
     const spared = pick(
       random,
-      world.thingIds.filter((id) => broker.retained.has(`sonic2mqtt/sonic/${id}`)),
+      world.thingIds.filter((id) => broker.retained.get(`sonic2mqtt/sonic/${id}/availability`) === 'online'),
     );
     const isOnline = ['state', 'cloud'].every(
       (half) => broker.retained.get(`sonic2mqtt/bridge/${half}`) === 'online',
