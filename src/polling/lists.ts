@@ -18,6 +18,9 @@ const maxIncidentsChecked = 20;
 /** This takes at most so long, in ms, because the list is read again only after it. */
 const maxCheckMs = 30_000;
 
+/** The hubs of the first properties are stored after so many ms, and again after twice as many, and so on. */
+const firstStoredMs = 500;
+
 /** A hub that is offline, or may be, is read again so many ms after a list, so that it is soon known how it is. */
 export const secondReadingMs = 30_000;
 
@@ -61,9 +64,18 @@ export class Lists {
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const refused: string[] = [];
     let read = 0;
-    // In the first reading, each of the first eight is stored at once, and then whenever there are twice as many, because
-    // they show valves.
-    let storedAt = store.places.areListsAsked ? Number.POSITIVE_INFINITY : 1;
+    let cancel = () => {};
+    const storeAfter = (delayMs: number): void => {
+      cancel = clock.after(delayMs, () => {
+        if (lists.size > 0) store.setOwnedSignals(lists);
+        // A list that misses a signal must count once.
+        lists.clear();
+        storeAfter(2 * delayMs);
+      });
+    };
+    // All are stored together, because each time all devices are placed again. Until all were asked for, one that hangs must
+    // not hide the valves of the others.
+    if (!store.places.areListsAsked) storeAfter(firstStoredMs);
     const readAll = (request: string, ids: readonly string[]) =>
       readEach(this.#parts, run, { kind: 'property', request, ids }, async (id) => {
         const startedAt = clock.monotonic();
@@ -80,26 +92,22 @@ export class Lists {
           return null;
         } finally {
           read += 1;
-          if (read === storedAt) {
-            storedAt += read < 8 ? 1 : read;
-            store.setOwnedSignals(lists);
-            // A list that misses a signal must count once.
-            lists.clear();
-          }
           onRead(read, ids.length);
         }
       });
     const shown = store.ids('property');
-    const problem = await readAll(operation, shown);
-    // If a list cannot be read, only the lists of all other properties show which devices may be in that property.
-    const others = devices.property.ids.filter((id) => !shown.includes(id));
-    const wasRead = (id: string) => lists.get(id)?.isComplete || signalLists.completeAt(id) !== null;
-    const areOthersDue = refused.length > 0 || !devices.property.isComplete || !shown.every(wasRead);
-    const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
-    // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
-    // of CPU time.
-    store.setOwnedSignals(lists, refused);
-    return mergeProblems([problem, otherProblem]);
+    try {
+      const problem = await readAll(operation, shown);
+      // If a list cannot be read, only the lists of all other properties show which devices may be in that property.
+      const others = devices.property.ids.filter((id) => !shown.includes(id));
+      const wasRead = (id: string) => lists.get(id)?.isComplete || signalLists.completeAt(id) !== null;
+      const areOthersDue = refused.length > 0 || !devices.property.isComplete || !shown.every(wasRead);
+      const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
+      store.setOwnedSignals(lists, refused);
+      return mergeProblems([problem, otherProblem]);
+    } finally {
+      cancel();
+    }
   }
 
   signals(): Promise<PollProblem | null> {

@@ -57,8 +57,8 @@ the log names what is offline because of a list that fails, and says when it is 
   = list_signals          | health degraded: Cannot read hubs: the cloud answered 403 (not permitted). Offline, because not read since the start: hub
                           | "Hallway hub", hub "Loft hub"; not present: binary_sensor_problem sensor_open_incidents binary_sensor_cloud_connection
                           | sensor_wifi_rssi valve_valve binary_sensor_incident_water_presence_detected sensor_water_today sensor_battery sensor_flow;
-                          | hub offline, valve offline; info: 7 devices (valve "Kitchen", valve "Garden tap", valve "Boiler", valve "Washing machine",
-                          | valve "Bathroom" and others): offline: its hub was not read; info: Hub "Hallway hub": offline: not read since the start.
+                          | hub offline, valve offline; info: 7 devices (valve "Kitchen", valve "Bathroom", valve "Garden tap", valve "Utility room",
+                          | valve "Boiler" and others): offline: its hub was not read; info: Hub "Hallway hub": offline: not read since the start.
                           | Cannot read hubs: the cloud answered 403 (not permitted); info: Hub "Loft hub": offline: not read since the start. Cannot
                           | read hubs: the cloud answered 403 (not permitted) // all present; hub online, valve online; info: 9 devices (hub "Hallway
                           | hub", hub "Loft hub", valve "Kitchen", valve "Bathroom", valve "Garden tap" and others): online again
