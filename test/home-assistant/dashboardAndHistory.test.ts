@@ -19,6 +19,8 @@ const names = ['Küche', 'Bad', 'Bad', 'Łazienka'];
 const isOldest = version.startsWith('2024');
 /** It also needs a minute for the hours of a year. A year has both changes of clocks. */
 const days = isOldest ? 60 : 400;
+/** Noon so many days ago. It is on the same day in London as in UTC. */
+const noonMs = (daysAgo: number) => (Math.floor(Date.now() / dayMs) - daysAgo) * dayMs + 12 * hourMs;
 const close = isOldest ? 'Close the water' : 'Wasser absperren';
 const question = isOldest ? 'Close the water at Küche?' : 'Wasser bei „Küche“ absperren?';
 
@@ -32,7 +34,7 @@ beforeAll(async () => {
       for (const [index, id] of world.sonics.ids.entries()) {
         world.changeSonic(id, {
           name: names[index] ?? null,
-          created_at: new Date(Date.now() - days * dayMs).toISOString(),
+          created_at: new Date(noonMs(days)).toISOString(),
         });
       }
     },
@@ -136,7 +138,7 @@ const statistic = z.object({
 describe(`sonic2mqtt history, with Home Assistant ${version}`, () => {
   const [total, today] = ['sensor.kuche_water_total', 'sensor.kuche_water_today'];
   /** The first hour that Home Assistant has recorded, three days ago at half the day. */
-  const firstMs = Math.floor((Date.now() - 3 * dayMs) / dayMs) * dayMs + 12 * hourMs;
+  const firstMs = noonMs(3);
 
   async function statistics(period: string, fromMs: number, toMs: number) {
     const answer = await household.home.ask('recorder/statistics_during_period', {
