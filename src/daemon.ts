@@ -156,7 +156,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   const recovery = new Recovery({ topics, state, connection, store, clock, log });
   connection.on('connected', async () => {
-    if (connection.wasPutOut) await publisher.waitFor(recovery.readAgain());
+    if (connection.wasPutOut) await publisher.waitFor(recovery.readPauses());
     pause();
     publisher.republishAll();
   });

@@ -36,16 +36,13 @@ import {
  * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
  *    for those who send commands, and neither does the filter. The bridge that has the pause on its disk ends
  *    it. A new disk gets the pause from the broker (`publishing/recovery.ts`).
- * 6. A bridge that another one has put out leaves the pauses to that one, which has them from the broker. If nobody has
- *    ended a pause a quarter of an hour after its time, it does so all the same (`#look`).
+ * 6. A bridge that another one has put out writes nothing to the cloud. It ends a pause once it is connected again, or a
+ *    quarter of an hour late, because there may be no other bridge (`#look`).
  */
 
 const lookEveryMs = 10_000;
 
-/**
- * How late a pause is ended if another bridge has put this one out, in ms: longer than it stands still before it tries to
- * connect again. The other bridge may be dead, or there may be none.
- */
+/** How late a pause is ended by a bridge that stands still, in ms. Before that it has tried to connect again. */
 const maxLateMs = 900_000;
 
 /**
@@ -82,8 +79,6 @@ export class Pauses {
   readonly #startedAt: number;
   /** By property. Each has its record in `kept.pauses`. */
   readonly #duties = new Map<string, Duty>();
-  /** Until then, in ms of the monotonic clock, the pauses are the duty of the bridge that has put this one out. */
-  #othersUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
   constructor(parts: PausesParts) {
@@ -285,8 +280,6 @@ export class Pauses {
     const { connection, state, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
-    // When this one is connected again, it reads first what the other one has published.
-    if (connection.isStandingStill) this.#othersUntil = now + 2 * lookEveryMs;
     let waitMs = lookEveryMs;
     for (const [id, kept] of state.kept.pauses) {
       const duty = this.#dutyOf(id);
@@ -294,7 +287,7 @@ export class Pauses {
       const pause = correctedPause(kept, clock.now(), now);
       if (pause !== kept) this.#change(id, pause);
       const leftMs = pauseLeftMs(pause, clock.now(), now);
-      if (now < this.#othersUntil && leftMs > -maxLateMs) continue;
+      if (connection.isStandingStill && leftMs > -maxLateMs) continue;
       if (leftMs <= 0) this.#end(id, duty);
       else if (leftMs < waitMs) waitMs = leftMs;
       const isOver = this.#record(id)?.isOver;

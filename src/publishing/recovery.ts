@@ -43,19 +43,17 @@ export class Recovery {
     this.#parts = parts;
   }
 
-  /** Resolves once the broker was read by wildcards, as far as that is needed and possible, to whether it was. */
-  async read(): Promise<boolean> {
-    const { state, connection, log } = this.#parts;
+  /** Resolves once the broker was read by wildcards, as far as that is needed and possible. */
+  async read(): Promise<void> {
+    const { state, log } = this.#parts;
     const problem = await this.#untilRead(() => this.#readAll());
     if (problem !== null) {
-      if (connection.isConnected || !connection.wasPutOut)
-        log.warn(`Cannot read the retained messages of the broker: ${problem}`);
-      return false;
+      log.warn(`Cannot read the retained messages of the broker: ${problem}`);
+      return;
     }
     // A first start has nothing to remember.
     if (state.isNew && this.#revision !== null) state.kept.lostPauses.set('', true);
     state.brokerRead(this.#revision);
-    return true;
   }
 
   /** Reads again if the connection is lost meanwhile, and adds what was found. Resolves to why it cannot; or null. */
@@ -68,20 +66,26 @@ export class Recovery {
         return null;
       } catch (error) {
         if (!connection.isConnected) losses += 1;
-        // The next connection reads what another bridge has published anyway.
-        if (connection.isConnected || connection.wasPutOut || losses === maxLosses)
-          return errorMessage(error);
+        if (connection.isConnected || losses === maxLosses) return errorMessage(error);
       } finally {
         this.#adopt();
       }
     }
   }
 
-  /** Adds what another bridge has published while it was in charge. It replaces what this run knows. */
-  async readAgain(): Promise<void> {
-    this.#found.clear();
-    this.#parts.state.noteOtherBridge();
-    if (await this.read()) await this.readListed(Promise.resolve());
+  /** Adds the pauses that another bridge has begun while it was in charge. Who takes over has to end them. */
+  async readPauses(): Promise<void> {
+    const { topics, state, connection, store, log } = this.#parts;
+    state.kept.pauses.disown();
+    const found = new Map<string, string>();
+    const pauses = store.ids('property').map((id) => topics.document('property', id, 'pause'));
+    try {
+      await readTopics(connection, pauses, (topic, payload) => void found.set(topic, payload));
+    } catch (error) {
+      log.debug(`Reading the pauses of the other bridge: ${errorMessage(error)}`);
+    }
+    this.#adopt(found);
+    store.keptChanged();
   }
 
   async #readAll(): Promise<void> {
@@ -161,7 +165,7 @@ export class Recovery {
   }
 
   #adopt(found: Iterable<readonly [topic: string, payload: string]> = this.#found): void {
-    const { topics, state, connection, clock } = this.#parts;
+    const { topics, state, clock } = this.#parts;
     const adoption = { topics, kept: state.kept, clock, isNewer: this.#isLost };
     for (const [topic, payload] of found) {
       const target = topics.parse(topic);
@@ -169,8 +173,7 @@ export class Recovery {
       const { kind, id, path } = target;
       const shown = fieldsIn(payload);
       const name = path === '' ? shown['name'] : null;
-      // What another bridge has put there beside the devices of this one is its own.
-      if ((this.#isLost || this.#isBrokerOld) && !connection.wasPutOut)
+      if (this.#isLost || this.#isBrokerOld)
         state.kept.devices.adopt([[`${kind}/${id}`, name ? String(name) : '']], true);
       if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
         adoptDocument(target, shown, adoption);

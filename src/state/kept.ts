@@ -27,8 +27,6 @@ export interface FoundAge {
   readonly isOfThisRun: boolean;
   /** Whether the found one is from a later run, or from a later moment of the same one. */
   readonly isNewer: boolean;
-  /** Whether another bridge was in charge since this run has set or read the known one. */
-  readonly wasPutOut: boolean;
 }
 
 /** One kind of data that survives a restart: values by id, and their form in the file. */
@@ -66,7 +64,6 @@ export class KeptMap<V> extends Map<string, V> {
   readonly #keeper: Keeper;
   /** Ids that this run has set or deleted. What a file says of them is older. */
   readonly #own = new Set<string>();
-  #wasPutOut = false;
   #written: ReadonlyMap<string, V> = new Map();
   #onDisk: ReadonlyMap<string, V> = new Map();
 
@@ -108,10 +105,9 @@ export class KeptMap<V> extends Map<string, V> {
     return this.#own.has(id);
   }
 
-  /** Another bridge was in charge. What this run has set or deleted is now as old as what an earlier run has left. */
+  /** From now on, what this run has set or deleted is as old as what an earlier run has left. */
   disown(): void {
     this.#own.clear();
-    this.#wasPutOut = true;
   }
 
   onDisk(id: string): V | undefined {
@@ -127,8 +123,7 @@ export class KeptMap<V> extends Map<string, V> {
     for (const [id, value] of found) {
       const known = this.get(id);
       const isOfThisRun = this.#own.has(id);
-      const age = { isOfThisRun, isNewer, wasPutOut: this.#wasPutOut };
-      if (known !== undefined) super.set(id, this.#section.merge(value, known, age));
+      if (known !== undefined) super.set(id, this.#section.merge(value, known, { isOfThisRun, isNewer }));
       else if (!isOfThisRun) super.set(id, value);
     }
   }

@@ -147,14 +147,11 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
           },
         },
         {
-          // Anyone may have written what looks newer. It may end a pause sooner, and later only if another bridge was in
-          // charge.
-          merge: (found, known, { isOfThisRun, isNewer, wasPutOut }) => {
-            if (isOfThisRun || !isNewer) return known;
-            if (wasPutOut) return found;
-            if (found.until >= known.until) return known;
-            return { ...found, endsAt: Math.min(found.endsAt, known.endsAt) };
-          },
+          // Anyone may have written what looks newer. It may end a pause sooner, and never later.
+          merge: (found, known, { isOfThisRun, isNewer }) =>
+            isNewer && !isOfThisRun && found.until < known.until
+              ? { ...found, endsAt: Math.min(found.endsAt, known.endsAt) }
+              : known,
         },
       ),
     ),

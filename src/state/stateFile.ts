@@ -157,13 +157,6 @@ export class StateFile extends EventEmitter<StateEvents> {
     return brokerRevision !== null && brokerRevision < this.#foundRevision;
   }
 
-  /** Another bridge may have published since. Its messages are newer if their revision is larger than that of this run. */
-  noteOtherBridge(): void {
-    [this.#isFound, this.#isNew, this.#isBrokerRead] = [true, false, false];
-    this.#foundRevision = this.#revision;
-    for (const map of Object.values(this.kept)) map.disown();
-  }
-
   /** What the broker has was added. */
   brokerRead(brokerRevision: number | null): void {
     if (this.#isFound && this.misses(brokerRevision))

@@ -394,10 +394,8 @@ export class ValveRecords {
     // The movement that this run has noticed is the one that was found.
     if (movement !== entry.movement) entry.move = null;
     Object.assign(entry, { movement, stopped, kept: record });
-    const newest = entry.commands.at(-1)?.asked.askedAt ?? '';
-    const last = command && command.asked_at > newest ? restored(command) : null;
-    if (last) entry.commands = [...entry.commands, last];
-    if (last?.status === 'confirmed') endFailure(entry, last);
+    const last = entry.commands.length === 0 && command ? restored(command) : null;
+    if (last) entry.commands = [last];
     if (failed && !entry.failure) this.#fail(entry, restored({ ...failed, topic: '' }), failed);
     if (last?.status !== 'sent' && last?.status !== 'not_confirmed') return;
     const askedAt = Date.parse(last.asked.askedAt);
