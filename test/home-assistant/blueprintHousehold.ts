@@ -74,7 +74,7 @@ export async function expectState(entityId: string, wanted: string): Promise<voi
 /** Waits for a message to the phone whose title is matched, of those after so many others. */
 export const message = (title: RegExp, from: number): Promise<PhoneMessage> =>
   waitFor(() => phone.messages.slice(from).find((each) => title.test(each.title)), {
-    what: `the message ${title}; there are ${phone.messages.map((each) => each.title).join(', ')}`,
+    what: () => `the message ${title}; there are ${phone.messages.map((each) => each.title).join(', ')}`,
     timeoutMs: 180_000,
   });
 

@@ -37,9 +37,15 @@ describe('the blueprint for a valve that does not obey', () => {
 
   /** Waits until it has told of all, and had the time to tell of more. */
   async function expectMessages(from: number, texts: readonly RegExp[]): Promise<void> {
-    await waitFor(() => phone.messages.length - from >= texts.length, {
-      what: `${texts.length} messages`,
+    let shown: unknown;
+    const areThere = async () => {
+      shown = (await household.home.states()).get(failure);
+      return phone.messages.length - from >= texts.length;
+    };
+    await waitFor(areThere, {
+      what: () => `${texts.length} messages, while Home Assistant shows ${JSON.stringify(shown)}`,
       timeoutMs: 180_000,
+      intervalMs: 200,
     });
     await setTimeout(15_000);
     expect(phone.messages.slice(from).map(({ message }) => message)).toEqual(

@@ -5,7 +5,7 @@ export const defaultTimeoutMs = 60_000;
 
 /** How long to wait, in ms. `what` names the awaited event in the error. */
 export interface WaitOptions {
-  what: string;
+  what: string | (() => string);
   timeoutMs?: number;
   intervalMs?: number;
 }
@@ -22,7 +22,10 @@ export async function waitFor<T>(
   for (;;) {
     const answer = await condition();
     if (answer) return answer;
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    if (performance.now() > deadline) {
+      const words = typeof what === 'string' ? what : what();
+      throw new Error(`waited ${timeoutMs} ms in vain for ${words}`);
+    }
     await pause(intervalMs);
   }
 }
