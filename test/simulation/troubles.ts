@@ -202,9 +202,9 @@ export class Troubles {
     broker.fault = null;
     broker.shownShare = 1;
     broker.refuses = () => false;
+    // The broker marks its stored messages again, and delivers them once more, from the next connection on.
+    if (broker.isFlagLost) broker.cut();
     broker.isFlagLost = false;
-    // The broker delivers its stored messages once more, as what they are, with the next subscription.
-    if (broker.remembersAll) broker.cut();
     this.#targets.environment.time.after(20 * secondMs, () => {
       broker.remembersAll = false;
     });
