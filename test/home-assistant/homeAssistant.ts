@@ -80,11 +80,20 @@ const concerned =
 
 /**
  * What says nothing of the bridge: 2024.12 clears the topic of a device that is gone once more by itself, and then complains
- * of that. A busy machine is slow, and so is the broker on it: the acknowledgements are the broker's.
+ * of that. A busy machine is slow, and so is the broker on it: the acknowledgements are the broker's. On such a machine,
+ * Home Assistant sometimes ends before its recorder has closed its database.
  */
+const ownComplaints = [
+  'No device components to cleanup',
+  'No ACK from MQTT server',
+  'Ended unfinished session',
+  'The system could not validate that the sqlite3 database',
+];
+
 function isOfItself(message: string): boolean {
-  return /^No device components to cleanup|^Updating state for .* took [\d.]+ seconds|^No ACK from MQTT server/.test(
-    message,
+  return (
+    ownComplaints.some((each) => message.startsWith(each)) ||
+    /^Updating state for .* took [\d.]+ seconds/.test(message)
   );
 }
 
