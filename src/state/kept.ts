@@ -101,10 +101,6 @@ export class KeptMap<V> extends Map<string, V> {
     return this.#keeper.saved();
   }
 
-  isOfThisRun(id: string): boolean {
-    return this.#own.has(id);
-  }
-
   /** From now on, what this run has set or deleted is as old as what an earlier run has left. */
   disown(): void {
     this.#own.clear();
